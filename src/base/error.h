@@ -1,0 +1,39 @@
+// The library's exceptions: whose fault it is, which Python builtin the error also is, and one clear sentence.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace ferrule {
+
+enum class ErrorKind {
+  User,          // the caller's program or arguments
+  Unsupported,   // valid NumPy that Ferrule does not do
+  Build,         // the C++ compiler or linker failed
+  Incompatible,  // an artifact that this host cannot run
+  Internal,      // a defect of Ferrule
+};
+
+// The builtin exception that a user error also is in Python.
+enum class Builtin { None, Type, Value, Overflow, Buffer, Index, Runtime, Memory };
+
+class Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, std::string message, Builtin builtin = Builtin::None)
+      : std::runtime_error(std::move(message)), kind_(kind), builtin_(builtin) {}
+  ErrorKind kind() const { return kind_; }
+  Builtin builtin() const { return builtin_; }
+
+ private:
+  ErrorKind kind_;
+  Builtin builtin_;
+};
+
+inline Error user_error(std::string message, Builtin builtin = Builtin::Value) {
+  return Error(ErrorKind::User, std::move(message), builtin);
+}
+inline Error unsupported(std::string message) { return Error(ErrorKind::Unsupported, std::move(message)); }
+inline Error internal_error(std::string message) { return Error(ErrorKind::Internal, std::move(message)); }
+
+}  // namespace ferrule
