@@ -1,0 +1,97 @@
+// Builds a Program: infers dtypes and shapes, inserts casts and broadcasts, composes views. Capture and C++ use it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "program/program.h"
+
+namespace ferrule {
+
+// All methods append to the current region and throw user_error (what NumPy would raise: TypeError, ValueError) or
+// unsupported (dtypes that the compiler does not compute with). A refused call appends nothing.
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(std::string name);
+
+  Symbols& symbols() { return program_.symbols; }
+  Facts& facts() { return facts_; }
+  const Program& program() const { return program_; }
+  const ValueType& type(ValueId id) const { return program_.values[id]; }
+
+  // Arguments, in declared order.
+  // Extents are fresh symbols, constants, or affine expressions of symbols; strides empty for C and F layouts.
+  ValueId array_argument(std::string name, DType dtype, std::vector<Expr> shape, std::vector<Expr> strides,
+                         Layout layout, int inner_axis, bool hidden);
+  // A weak int makes a symbol of kind Scalar as well (Argument::symbol).
+  ValueId scalar_argument(std::string name, DType dtype, bool weak);
+  void static_argument(std::string name, std::string repr);
+  Argument& argument(int index) { return program_.arguments[index]; }
+  void symbol_source(SymbolSource source) { program_.sources.push_back(source); }
+  ValueId constant_array(std::string name, DType dtype, std::vector<int64_t> shape, std::vector<uint8_t> bytes);
+
+  // Values. `site` set by set_site applies to all that follows.
+  void set_site(int site) { site_ = site; }
+  int add_site(Site site);
+  ValueId constant(DType dtype, uint64_t bits, bool weak);
+  ValueId size(const Expr& expr);
+  // Opaque symbol with the value of an integer scalar.
+  SymbolId symbolize(ValueId scalar, std::string name, bool nonnegative);
+  // Operands: scalars, arrays and views (which are loaded). Shapes broadcast: axes whose extent is the constant 1
+  // stretch; other axes must be provably equal under facts(), else user_error. `shape` gives the result's shape.
+  ValueId elementwise(ElementOp op, std::span<const ValueId> operands);
+  ValueId cast(ValueId value, DType dtype);
+  ValueId iota(std::vector<Expr> shape, int axis);
+  ValueId fill(ValueId scalar, std::vector<Expr> shape);
+  // A window: of a View gives a View, of an Array an Array.
+  ValueId window(ValueId value, IndexMap map);
+  // Another shape over the same elements in C order. View: a View if NumPy would give one (provably), else kNone.
+  // Array: always an Array (split and merged axes through a transient buffer).
+  ValueId reshape(ValueId value, std::vector<Expr> shape);
+  ValueId load(ValueId view);
+  // target: View; value: scalar, array or view, broadcast to the target and cast (NumPy's unsafe casting).
+  void store(ValueId target, ValueId value);
+  ValueId alloc(std::string name, DType dtype, std::vector<Expr> shape);
+  // `dtype`: the accumulator and result type; nullopt: by the table. Axes ascending, within rank, no repeats.
+  ValueId reduce(ReduceOp op, ValueId value, std::vector<int> axes, std::optional<DType> dtype);
+  void check(ValueId condition, int code);
+  void check(const Condition& condition, int code);
+
+  // Control flow. open_region starts a detached region whose parameters have the given types; operations go there
+  // until close_region takes it off the stack and returns it (to be used, or dropped to trace again). A View parameter
+  // type makes a Carried buffer; `buffer` and `map` of the given type are ignored, `strides` are taken from the given
+  // expressions (fresh opaque symbols allowed).
+  struct Parameter {
+    ValueType type;
+    std::vector<Expr> strides;  // View
+  };
+  std::vector<ValueId> open_region(std::span<const Parameter> params);
+  Region close_region(std::vector<ValueId> yields);
+  size_t depth() const { return stack_.size(); }
+  std::vector<ValueId> for_loop(SymbolId variable, const Expr& lo, const Expr& hi, const Expr& step,
+                                std::vector<ValueId> initial, Region body);
+  std::vector<ValueId> while_loop(std::vector<ValueId> initial, Region test, Region body);
+  std::vector<ValueId> if_else(ValueId condition, Region then_region, Region else_region);
+  std::vector<ValueId> if_else(const Condition& condition, Region then_region, Region else_region);
+
+  void guard(Guard guard);
+  void result(Result result) { program_.results.push_back(result); }
+  void set_returns_tuple(bool tuple) { program_.returns_tuple = tuple; }
+  void set_options(bool bounds_check, bool arguments_may_alias);
+
+  // The finished, verified program; the builder is empty afterwards.
+  Program finish();
+
+ private:
+  ValueId append(Op op, ValueType type);
+  void append(Op op);
+
+  Program program_;
+  Facts facts_;
+  std::vector<Region*> stack_;
+  std::vector<std::unique_ptr<Region>> open_;
+  int site_ = -1;
+};
+
+}  // namespace ferrule
