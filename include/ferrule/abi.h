@@ -190,6 +190,7 @@ typedef struct {
 } FrAliasPair;
 
 typedef struct FrCallCtx FrCallCtx; /* the host's; one per call */
+typedef struct FrHost FrHost;       /* below */
 
 typedef struct {
   uint32_t size;
@@ -202,11 +203,13 @@ typedef struct {
   FrCallCtx* ctx;         /* error slot, returns, pending Python exception: per call, never per handle */
   void* stream;
   int32_t num_threads;    /* 0: the host decides */
+  int32_t reserved;
+  const FrHost* host;     /* the table that init gets too: stateless modules reach it here */
 } FrCall;
 
 typedef int32_t (*FrBody)(void* closure, int64_t lo, int64_t hi, int32_t worker);
 
-typedef struct {
+struct FrHost {
   uint32_t size;
   uint32_t version; /* FR_ABI_MAJOR << 16 | FR_ABI_MINOR */
   /* Records an error in ctx unless one is there; `site` indexes the site table kept outside the module (-1: none). */
@@ -225,7 +228,7 @@ typedef struct {
   int64_t (*timer)(void); /* monotonic nanoseconds */
   /* Scratch whose size is known only in the middle of a run; freed by the host when the call ends. */
   void* (*alloc_scratch)(FrCallCtx* ctx, int64_t bytes);
-} FrHost;
+};
 
 typedef int32_t (*FrInit)(void** state, const FrHost* host, const int64_t* persistent_symbols);
 typedef int32_t (*FrRun)(void* state, const FrCall* call);

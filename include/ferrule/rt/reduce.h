@@ -1,0 +1,2 @@
+#pragma once
+#include "ferrule/rt/ops.h"

@@ -1,0 +1,147 @@
+#include "build/target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/cpu.h"
+#include "base/error.h"
+#include "base/sha256.h"
+
+namespace ferrule {
+namespace {
+
+using nlohmann::json;
+
+// Splits a line of `-###`: words apart by spaces, optionally in double quotes.
+std::vector<std::string> split_quoted(std::string_view line) {
+  std::vector<std::string> words;
+  std::string word;
+  bool quoted = false, open = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    char c = line[i];
+    if (c == '\\' && i + 1 < line.size()) {
+      word += line[++i];
+    } else if (c == '"') {
+      quoted = !quoted;
+      open = true;
+    } else if (c == ' ' && !quoted) {
+      if (open || !word.empty()) words.push_back(std::move(word));
+      word.clear();
+      open = false;
+    } else {
+      word += c;
+    }
+  }
+  if (open || !word.empty()) words.push_back(std::move(word));
+  return words;
+}
+
+// The line on which the driver would start the compiler proper.
+std::vector<std::string> compiler_line(std::string_view output) {
+  while (!output.empty()) {
+    std::string_view line = output.substr(0, output.find('\n'));
+    if (line.find("cc1plus") != line.npos || line.find("-cc1") != line.npos) return split_quoted(line);
+    output.remove_prefix(std::min(line.size() + 1, output.size()));
+  }
+  throw Error(ErrorKind::Build,
+              "The C++ compiler did not say what '-march=native' means; ask for target 'baseline' or set CXX to g++ or "
+              "clang++.");
+}
+
+// A feature counts when host_features() can tell it; what the host cannot run is no feature of the code either.
+void add_feature(std::string_view name, Target* target) {
+  std::string text(name == "abm" ? "lzcnt" : name);
+  if (missing_features(std::span(&text, 1)).empty()) target->features.push_back(text);
+}
+
+void parse_gcc(const std::vector<std::string>& words, Target* target) {
+  for (const std::string& word : words) {
+    if (word.rfind("-m", 0) != 0) continue;
+    if (word.rfind("-march=", 0) == 0) target->march = word.substr(7);
+    target->flags.push_back(word);
+    if (word.find('=') == std::string::npos && word.rfind("-mno-", 0) != 0) add_feature(word.substr(2), target);
+  }
+}
+
+void parse_clang(const std::vector<std::string>& words, Target* target) {
+  for (size_t i = 0; i + 1 < words.size(); ++i) {
+    const std::string& value = words[i + 1];
+    if (words[i] == "-target-cpu") {
+      target->march = value;
+      target->flags.insert(target->flags.begin(), "-march=" + value);
+    } else if (words[i] == "-target-feature" && value.size() > 1 && is_told_feature(value.substr(1))) {
+      // Clang's driver takes no -m switch for some of the others.
+      target->flags.push_back((value[0] == '+' ? "-m" : "-mno-") + value.substr(1));
+      if (value[0] == '+') add_feature(value.substr(1), target);
+    }
+  }
+}
+
+const std::vector<std::string>& baseline_features() {
+  static const std::vector<std::string> features = {"avx",  "avx2",   "bmi",  "bmi2",   "f16c",   "fma",  "lzcnt",
+                                                    "movbe", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"};
+  return features;
+}
+
+Target baseline(const Toolchain& toolchain) {
+  if (toolchain.triplet.rfind("x86_64", 0) == 0) {
+    return {"baseline", "x86-64-v3", {"-march=x86-64-v3"}, baseline_features()};
+  }
+  if (toolchain.triplet.rfind("aarch64", 0) == 0) return {"baseline", "armv8-a", {"-march=armv8-a"}, {}};
+  throw unsupported(fmt::format("Target 'baseline' is not defined for '{}'; use target 'native'.", toolchain.triplet));
+}
+
+// What native means depends on the compiler and on the CPU: a home folder may be shared among machines.
+std::string cache_key(const Toolchain& toolchain) {
+  Sha256 hash;
+  hash.field("native 1").field(toolchain.identity);
+  for (const std::string& name : host_features()) hash.field(name);
+  return hash.field(cpu_model()).hex();
+}
+
+}  // namespace
+
+Target parse_native(std::string_view output, CompilerKind kind) {
+  Target target;
+  target.name = "native";
+  const std::vector<std::string> words = compiler_line(output);
+  if (kind == CompilerKind::Gcc) {
+    parse_gcc(words, &target);
+  } else {
+    parse_clang(words, &target);
+  }
+  std::sort(target.features.begin(), target.features.end());
+  target.features.erase(std::unique(target.features.begin(), target.features.end()), target.features.end());
+  if (target.march.empty()) {
+    throw Error(ErrorKind::Build,
+                "The C++ compiler's answer for '-march=native' names no CPU; ask for target 'baseline'.");
+  }
+  return target;
+}
+
+Target resolve_target(const std::string& name, const Toolchain& toolchain, const ProbeCache& cache) {
+  if (name == "baseline") return baseline(toolchain);
+  if (name != "native") {
+    throw user_error(fmt::format("Target '{}' is not known; use 'native' or 'baseline'.", name));
+  }
+  const std::string key = cache_key(toolchain);
+  if (cache.read) {
+    if (std::optional<std::string> text = cache.read(key)) {
+      json answer = json::parse(*text, nullptr, /*allow_exceptions=*/false);
+      if (answer.is_object() && answer.contains("march")) {
+        return {name, answer.at("march"), answer.at("flags"), answer.at("features")};
+      }
+    }
+  }
+  Target target =
+      parse_native(ask_compiler(toolchain, {"-march=native", "-###", "-S", "-x", "c++", "/dev/null"}), toolchain.kind);
+  if (cache.write) {
+    json answer = {{"march", target.march}, {"flags", target.flags}, {"features", target.features}};
+    cache.write(key, answer.dump());
+  }
+  return target;
+}
+
+}  // namespace ferrule

@@ -1,0 +1,27 @@
+// The instruction set that a module is built for: explicit flags and features, never the word "native".
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "build/probe.h"
+#include "build/toolchain.h"
+
+namespace ferrule {
+
+struct Target {
+  std::string name;                   // as asked: "native" or "baseline"
+  std::string march;                  // resolved, for example "znver3"; may be less than the CPU has (see features)
+  std::vector<std::string> flags;     // exactly what the compiler gets, "-march=znver3", "-mavx2", "-mno-avx512f", ...
+  std::vector<std::string> features;  // sorted; what the code may use, among those that base/cpu.h can tell
+};
+
+// "native": what the compiler's own -march=native expands to on this host. "baseline": x86-64-v3 or armv8-a. Throws
+// Error(User) for another name, Error(Build) when the compiler does not answer.
+Target resolve_target(const std::string& name, const Toolchain& toolchain, const ProbeCache& cache);
+
+// Parses what `cxx -march=native -### -S -x c++ /dev/null` prints. Public for tests with other compilers' answers.
+Target parse_native(std::string_view output, CompilerKind kind);
+
+}  // namespace ferrule

@@ -1,0 +1,75 @@
+// Integer expressions of a descriptor, verified once so that evaluating them at a call needs no checks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ferrule/abi.h"
+
+namespace ferrule {
+
+// A value, and whether integer arithmetic on the way left the 64 bits (the value is then meaningless).
+struct Evaluated {
+  int64_t value;
+  bool overflow;
+};
+
+class Expr {
+ public:
+  Expr() = default;
+
+  // Verifies the postfix code: known opcodes, operands within the module's tables, one value left, bounded depth.
+  // Raises Incompatible otherwise. An expression of no words is the constant `if_empty`.
+  static Expr make(const FrExpr& code, const FrModule& module, int64_t if_empty = 0);
+  // The same for FrSymbol::solve, which knows one symbol only: the value of the source. No words mean that value.
+  static Expr make_solve(const FrExpr& code, const FrModule& module);
+
+  // `symbols` in descriptor order; `args` are the pointers of the call, read for scalar arguments only.
+  Evaluated eval(const int64_t* symbols, void* const* args) const {
+    switch (form_) {
+      case Form::Constant:
+        return {a_, false};
+      case Form::Symbol:
+        return {symbols[a_], false};
+      case Form::EqualSymbols:
+        return {symbols[a_] == symbols[b_], false};
+      case Form::EqualConstant:
+        return {symbols[a_] == b_, false};
+      case Form::Scaled: {
+        int64_t value;
+        const bool overflow = __builtin_mul_overflow(symbols[a_], b_, &value);
+        return {value, overflow};
+      }
+      case Form::General:
+        break;
+    }
+    return eval_general(symbols, args);
+  }
+
+  bool is_constant() const { return form_ == Form::Constant; }
+  // The symbol that the expression is, or -1.
+  int32_t symbol() const { return form_ == Form::Symbol ? static_cast<int32_t>(a_) : -1; }
+
+ private:
+  // The forms that most guards and extents have are evaluated in place.
+  enum class Form : uint8_t { Constant, Symbol, EqualSymbols, EqualConstant, Scaled, General };
+  struct Step {
+    uint8_t op;
+    uint8_t dtype;    // FR_X_FARG: of the scalar argument
+    int64_t operand;  // FR_X_CONST, FR_X_FCONST, FR_X_SYMBOL, FR_X_FARG
+  };
+
+  static Expr parse(const FrExpr& code, const FrModule& module, uint32_t n_symbols);
+  Evaluated eval_general(const int64_t* symbols, void* const* args) const;
+  void recognise();
+
+  Form form_ = Form::Constant;
+  int64_t a_ = 0, b_ = 0;
+  std::vector<Step> steps_;
+};
+
+// The expression as a person writes it, with the names of the module's symbols: "2*N", "N // 2 + 1".
+std::string text_of(const FrExpr& code, const FrModule& module);
+
+}  // namespace ferrule

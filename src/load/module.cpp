@@ -1,0 +1,122 @@
+#include "load/module.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sha2.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/error.h"
+
+namespace ferrule {
+namespace {
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~FileDescriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::unordered_map<std::string, std::shared_ptr<const Module>> by_digest;
+  uint32_t mapped = 0;
+};
+
+// Never destroyed: modules may be called from threads that outlive static destruction.
+Registry& registry() {
+  static Registry* instance = new Registry;
+  return *instance;
+}
+
+std::string system_message() { return std::strerror(errno); }
+
+void write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw internal_error(fmt::format("A module of {} bytes cannot be kept in memory: {}.", bytes.size(),
+                                                system_message()));
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+// glibc recognises a library by the name it was opened with before it looks at the file, and descriptor numbers are
+// used again: a second module under "/proc/self/fd/5" would silently be the first. So `serial` is written into the
+// path, a bit as "/" or "/./" each, which resolves to the same file.
+std::string unique_path(int fd, uint32_t serial) {
+  std::string path = "/proc/self/fd";
+  for (int bit = 0; bit < 32; ++bit) path += ((serial >> bit) & 1) != 0 ? "/./" : "/";
+  return path + std::to_string(fd);
+}
+
+const FrModule* map_library(std::string_view bytes, const std::string& label, uint32_t serial) {
+  const FileDescriptor file(memfd_create("ferrule-module", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (file.get() < 0) throw internal_error(fmt::format("No memory file for a module: {}.", system_message()));
+  write_all(file.get(), bytes);
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
+    throw internal_error(fmt::format("The memory file of a module cannot be sealed: {}.", system_message()));
+  void* library = dlopen(unique_path(file.get(), serial).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr)
+    throw Error(ErrorKind::Incompatible, fmt::format("'{}' cannot be mapped as a shared library: {}.", label, dlerror()));
+  const void* symbol = dlsym(library, FR_MODULE_SYMBOL);
+  if (symbol == nullptr)
+    throw Error(ErrorKind::Incompatible,
+                fmt::format("'{}' does not export '{}', so it is not a Ferrule module.", label, FR_MODULE_SYMBOL));
+  return static_cast<const FrModule*>(symbol);
+}
+
+std::shared_ptr<const Module> load_labelled(std::string_view bytes, const std::string& digest, const std::string& label) {
+  Registry& known = registry();
+  const std::lock_guard lock(known.mutex);
+  if (const auto found = known.by_digest.find(digest); found != known.by_digest.end()) return found->second;
+  const FrModule* descriptor = map_library(bytes, label, known.mapped++);
+  check_descriptor(*descriptor, label);
+  auto module = std::make_shared<const Module>(descriptor, digest);
+  known.by_digest.emplace(digest, module);
+  return module;
+}
+
+}  // namespace
+
+std::shared_ptr<const Module> load_module(std::string_view bytes, const std::string& digest) {
+  return load_labelled(bytes, digest, digest.substr(0, 16));
+}
+
+std::shared_ptr<const Module> load_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+  if (!in.good() && !in.eof())
+    throw Error(ErrorKind::Incompatible, fmt::format("'{}' cannot be read: {}.", path, system_message()));
+  char hex[SHA256_DIGEST_STRING_LENGTH];
+  SHA256Data(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), hex);
+  return load_labelled(bytes, hex, path);
+}
+
+std::shared_ptr<const Module> adopt_module(const FrModule* descriptor) {
+  check_descriptor(*descriptor, descriptor->name != nullptr ? descriptor->name : "?");
+  const std::string identity = fmt::format("mapped-{:x}", reinterpret_cast<uintptr_t>(descriptor));
+  Registry& known = registry();
+  const std::lock_guard lock(known.mutex);
+  auto& module = known.by_digest[identity];
+  if (!module) module = std::make_shared<const Module>(descriptor, identity);
+  return module;
+}
+
+}  // namespace ferrule

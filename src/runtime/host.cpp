@@ -1,0 +1,98 @@
+#include "runtime/host.h"
+
+#include <ctime>
+#include <new>
+
+#include "array/array.h"
+#include "load/entries.h"
+#include "runtime/call_ctx.h"
+#include "runtime/pool.h"
+
+namespace ferrule {
+namespace {
+
+void set_error(FrCallCtx* ctx, int32_t code, int32_t site, const int64_t values[4]) {
+  const int64_t iteration = current_iteration();
+  const std::lock_guard lock(ctx->mutex);
+  if (ctx->error.code != 0 && (iteration < 0 || iteration >= ctx->error_iteration)) return;
+  ctx->error_iteration = iteration;
+  ctx->error = {code, site, {values[0], values[1], values[2], values[3]}};
+}
+
+void out_of_memory(FrCallCtx* ctx, int64_t bytes) {
+  const int64_t values[4] = {bytes, 0, 0, 0};
+  set_error(ctx, FR_ERR_MEMORY, -1, values);
+}
+
+void* alloc_return(FrCallCtx* ctx, int32_t ret, int32_t rank, const int64_t* shape) try {
+  const FrReturn& declared = entry_at(ctx->module->returns, static_cast<uint32_t>(ret));
+  const int64_t bytes = dense_bytes(static_cast<DType>(declared.dtype), rank, shape);
+  MemoryPtr memory = allocate_memory(bytes);
+  if (memory == nullptr) {
+    out_of_memory(ctx, bytes);
+    return nullptr;
+  }
+  void* data = memory.get();
+  const std::lock_guard lock(ctx->mutex);
+  ctx->returns.push_back({ret, std::vector<int64_t>(shape, shape + rank), std::move(memory)});
+  return data;
+} catch (const std::bad_alloc&) {
+  out_of_memory(ctx, 0);
+  return nullptr;
+}
+
+int32_t view_return(FrCallCtx* ctx, int32_t ret, int32_t arg, int64_t byte_offset, int32_t rank, const int64_t* shape,
+                    const int64_t* strides) try {
+  const std::lock_guard lock(ctx->mutex);
+  ctx->returns.push_back({ret, std::vector<int64_t>(shape, shape + rank), nullptr, arg, byte_offset,
+                          std::vector<int64_t>(strides, strides + rank)});
+  return FR_OK;
+} catch (const std::bad_alloc&) {
+  out_of_memory(ctx, 0);
+  return FR_STATUS_ERROR;
+}
+
+int32_t run_parallel(FrCallCtx* ctx, int64_t n, int64_t grain, FrBody body, void* closure) {
+  return parallel_for(n, grain, ctx->num_threads, body, closure);
+}
+
+int64_t monotonic_nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+void* alloc_scratch(FrCallCtx* ctx, int64_t bytes) try {
+  MemoryPtr memory = allocate_memory(bytes);
+  if (memory == nullptr) {
+    out_of_memory(ctx, bytes);
+    return nullptr;
+  }
+  void* data = memory.get();
+  const std::lock_guard lock(ctx->mutex);
+  ctx->scratch.push_back(std::move(memory));
+  return data;
+} catch (const std::bad_alloc&) {
+  out_of_memory(ctx, bytes);
+  return nullptr;
+}
+
+}  // namespace
+
+const FrHost* host_table() {
+  static const FrHost table = {
+      .size = sizeof(FrHost),
+      .version = FR_ABI_MAJOR << 16 | FR_ABI_MINOR,
+      .set_error = set_error,
+      .alloc_return = alloc_return,
+      .view_return = view_return,
+      .parallel_for = run_parallel,
+      .callback = nullptr,
+      .blas = nullptr,
+      .timer = monotonic_nanoseconds,
+      .alloc_scratch = alloc_scratch,
+  };
+  return &table;
+}
+
+}  // namespace ferrule

@@ -1,0 +1,11 @@
+// The functions that a module may call back: the one table handed to every `init`, and to stateless modules through it.
+#pragma once
+
+#include "ferrule/abi.h"
+
+namespace ferrule {
+
+// The same table for every module and call; valid for ever. `callback` and `blas` are NULL: no module may need them yet.
+const FrHost* host_table();
+
+}  // namespace ferrule

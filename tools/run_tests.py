@@ -1,0 +1,113 @@
+"""Run the test shards one after another and print each one's time beside its budget.
+
+Every shard is a command with a time budget in seconds on two cores. The output of each runner is passed through, its
+closing lines included. A shard over its budget is reported, not failed: a clock decides nothing here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = ROOT / ".venv" / "bin"
+BUILD = ROOT / "build" / "release"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One command of the suite, the group that --only selects, and its budget in seconds."""
+
+    name: str
+    group: str
+    budget: float
+    command: list[str]
+    env: dict[str, str] = field(default_factory=dict)
+
+
+def pytest(*args: str, workers: int = 2) -> list[str]:
+    parallel = ["-n", str(workers)] if workers > 1 else []
+    return [str(BIN / "python"), "-m", "pytest", "-q", *parallel, *args]
+
+
+def python(*args: str) -> list[str]:
+    return [str(BIN / "python"), *args]
+
+
+def tracked(*suffixes: str) -> list[str]:
+    """Files under version control (or new and not ignored) that end in one of the suffixes."""
+    out = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return [name for name in out.splitlines() if name.endswith(suffixes) and (ROOT / name).exists()]
+
+
+def shards() -> list[Shard]:
+    sources = tracked(".cpp", ".h", ".c")
+    return [
+        Shard("ruff", "check", 20, [str(BIN / "ruff"), "check", "--quiet", "."]),
+        Shard("ruff format", "check", 20, [str(BIN / "ruff"), "format", "--check", "--quiet", "."]),
+        Shard("clang-format", "check", 30, [str(BIN / "clang-format"), "--dry-run", "-Werror", *sources]),
+        Shard("mypy", "check", 60, python("-m", "mypy")),
+        Shard("codespell", "check", 20, [str(BIN / "codespell"), *tracked(".md", ".py", ".h", ".cpp", ".def")]),
+        Shard("layers", "check", 10, python("tools/check_layers.py")),
+        Shard(
+            "unit",
+            "unit",
+            240,
+            [str(BIN / "ctest"), "--test-dir", str(BUILD), "--output-on-failure", "-j", "2"],
+        ),
+        Shard("python", "python", 300, pytest("tests/python")),
+        Shard("errors", "errors", 60, pytest("tests/errors")),
+        Shard("process", "process", 180, pytest("tests/process", workers=1)),
+    ]
+
+
+def run(shard: Shard, store: str) -> tuple[float, int]:
+    print(f"\n[{shard.name}] {' '.join(shard.command[:6])}", flush=True)
+    # One warm store for the whole suite: a program compiled by one shard is a hit in the next.
+    env = {**os.environ, "FERRULE_CACHE_DIR": store, "PYTHONPATH": str(ROOT / "python"), **shard.env}
+    start = time.monotonic()
+    code = subprocess.run(shard.command, cwd=ROOT, env=env).returncode
+    return time.monotonic() - start, code
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", metavar="GROUP", help="run only these groups (repeatable)")
+    parser.add_argument("--list", action="store_true", help="print the shards and stop")
+    options = parser.parse_args()
+    chosen = [s for s in shards() if not options.only or s.group in options.only]
+    if not chosen:
+        parser.error(f"no shard in the groups {', '.join(options.only)}")
+    if options.list:
+        for shard in chosen:
+            print(f"{shard.group:8} {shard.budget:5.0f} s  {shard.name}")
+        return 0
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="ferrule-tests-") as store:
+        for shard in chosen:
+            rows.append((shard, *run(shard, store)))
+    print(f"\n{'shard':16} {'seconds':>8} {'budget':>8}  result")
+    for shard, seconds, code in rows:
+        verdict = "passed" if code == 0 else f"FAILED ({code})"
+        late = "  over budget" if seconds > shard.budget else ""
+        print(f"{shard.name:16} {seconds:8.1f} {shard.budget:8.0f}  {verdict}{late}")
+    total = sum(seconds for _, seconds, _ in rows)
+    failed = [shard.name for shard, _, code in rows if code != 0]
+    print(f"{'total':16} {total:8.1f} {sum(s.budget for s, *_ in rows):8.0f}  {len(rows) - len(failed)} of {len(rows)} shards passed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

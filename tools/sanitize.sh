@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# The unit tests and the call tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tools/build.sh asan-ubsan
+export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1
+.venv/bin/ctest --test-dir build/asan-ubsan --output-on-failure
+modules=$(mktemp -d)
+trap 'rm -rf "$modules"' EXIT
+cp -r python/ferrule "$modules/ferrule"
+rm -f "$modules"/ferrule/_*.so
+cp build/asan-ubsan/python/bindings/_*.so "$modules/ferrule/"
+cp -r include "$modules/ferrule/include"
+LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)" PYTHONPATH="$modules" PYTHONMALLOC=malloc \
+  .venv/bin/python -m pytest -q -p no:cacheprovider tests/python tests/errors -k 'call' "$@"
