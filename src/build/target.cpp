@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
 
 #include "base/cpu.h"
 #include "base/error.h"
@@ -121,6 +123,19 @@ Target parse_native(std::string_view output, CompilerKind kind) {
   return target;
 }
 
+void drop_implied_flags(std::string_view help, Target* target) {
+  std::set<std::string> implied;
+  std::istringstream lines{std::string(help)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name, state;
+    words >> name >> state;
+    if (state == "[enabled]") implied.insert(name);
+    if (state == "[disabled]") implied.insert("-mno-" + name.substr(2));
+  }
+  std::erase_if(target->flags, [&](const std::string& flag) { return implied.contains(flag); });
+}
+
 Target resolve_target(const std::string& name, const Toolchain& toolchain, const ProbeCache& cache) {
   if (name == "baseline") return baseline(toolchain);
   if (name != "native") {
@@ -137,6 +152,9 @@ Target resolve_target(const std::string& name, const Toolchain& toolchain, const
   }
   Target target =
       parse_native(ask_compiler(toolchain, {"-march=native", "-###", "-S", "-x", "c++", "/dev/null"}), toolchain.kind);
+  if (toolchain.kind == CompilerKind::Gcc) {
+    drop_implied_flags(ask_compiler(toolchain, {"-march=" + target.march, "-Q", "--help=target"}), &target);
+  }
   if (cache.write) {
     json answer = {{"march", target.march}, {"flags", target.flags}, {"features", target.features}};
     cache.write(key, answer.dump());

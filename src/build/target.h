@@ -24,4 +24,7 @@ Target resolve_target(const std::string& name, const Toolchain& toolchain, const
 // Parses what `cxx -march=native -### -S -x c++ /dev/null` prints. Public for tests with other compilers' answers.
 Target parse_native(std::string_view output, CompilerKind kind);
 
+// Drops the flags that `-march=` implies anyway, by what GCC's `-march=<name> -Q --help=target` prints.
+void drop_implied_flags(std::string_view help, Target* target);
+
 }  // namespace ferrule

@@ -1,8 +1,12 @@
 // Builds a Program: infers dtypes and shapes, inserts casts and broadcasts, composes views. Capture and C++ use it.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "program/program.h"
@@ -14,6 +18,8 @@ namespace ferrule {
 class ProgramBuilder {
  public:
   explicit ProgramBuilder(std::string name);
+  ProgramBuilder(const ProgramBuilder&) = delete;  // facts and regions point into it
+  ProgramBuilder& operator=(const ProgramBuilder&) = delete;
 
   Symbols& symbols() { return program_.symbols; }
   Facts& facts() { return facts_; }
@@ -21,14 +27,16 @@ class ProgramBuilder {
   const ValueType& type(ValueId id) const { return program_.values[id]; }
 
   // Arguments, in declared order.
-  // Extents are fresh symbols, constants, or affine expressions of symbols; strides empty for C and F layouts.
+  // Extents are fresh symbols, constants, or affine expressions of symbols; strides empty for C and F layouts. A symbol
+  // gets its axis as source unless it has one already.
   ValueId array_argument(std::string name, DType dtype, std::vector<Expr> shape, std::vector<Expr> strides,
                          Layout layout, int inner_axis, bool hidden);
-  // A weak int makes a symbol of kind Scalar as well (Argument::symbol).
+  // A weak int makes a symbol of kind Scalar as well (Argument::symbol), with its source.
   ValueId scalar_argument(std::string name, DType dtype, bool weak);
   void static_argument(std::string name, std::string repr);
   Argument& argument(int index) { return program_.arguments[index]; }
-  void symbol_source(SymbolSource source) { program_.sources.push_back(source); }
+  // The first source of a symbol counts; further ones are dropped (the call checks extents across arrays).
+  void symbol_source(SymbolSource source);
   ValueId constant_array(std::string name, DType dtype, std::vector<int64_t> shape, std::vector<uint8_t> bytes);
 
   // Values. `site` set by set_site applies to all that follows.
@@ -50,6 +58,10 @@ class ProgramBuilder {
   // Array: always an Array (split and merged axes through a transient buffer).
   ValueId reshape(ValueId value, std::vector<Expr> shape);
   ValueId load(ValueId view);
+  // Strides of a view in elements, one an axis (0 for a broadcast axis); what a Parameter of View type takes.
+  std::vector<Expr> view_strides(ValueId view) const;
+  // Whether the value may be used in the current region: it was defined there or in an enclosing one.
+  bool visible(ValueId value) const;
   // target: View; value: scalar, array or view, broadcast to the target and cast (NumPy's unsafe casting).
   void store(ValueId target, ValueId value);
   ValueId alloc(std::string name, DType dtype, std::vector<Expr> shape);
@@ -84,13 +96,61 @@ class ProgramBuilder {
   Program finish();
 
  private:
+  // Where a value was made: the operation, if it has one, and the region by a number that no other region gets.
+  struct Definition {
+    const Region* region = nullptr;
+    uint32_t index = kNone;
+    uint32_t serial = 0;
+    uint32_t version = 0;  // Load: what memory_version_ was
+  };
+  // One open region with the pure operations in it by hash, so that equal ones are made once.
+  struct Scope {
+    Region* region;
+    uint32_t serial;
+    std::unordered_map<size_t, std::vector<ValueId>> known;
+  };
+
+  Region& region() { return *stack_.back().region; }
+  const Op* definition(ValueId id) const;
+  ValueId new_value(ValueType type);
+  // Appends an operation with one result; a pure one that is already known gives the known value.
   ValueId append(Op op, ValueType type);
   void append(Op op);
+  std::optional<ValueId> find_known(size_t hash, const Op& op, const ValueType& type) const;
+  const ValueType& use(ValueId id) const;
+
+  ValueId as_value(ValueId id);  // loads a view
+  ValueId cast_scalar_constant(const Op& constant, DType dtype);
+  std::optional<bool> compare_out_of_range(ElementOp op, std::span<const ValueId> operands) const;
+  void check_weak_constant(ValueId id, DType dtype) const;
+  std::vector<Expr> broadcast_shape(std::string_view what, std::span<const ValueId> operands) const;
+  ValueId broadcast_to(ValueId value, const std::vector<Expr>& shape);
+  ValueId remap(ValueId array, IndexMap map);
+  bool same_shape(const std::vector<Expr>& a, const std::vector<Expr>& b) const;
+  std::string shape_text(const std::vector<Expr>& shape) const;
+
+  BufferId new_buffer(Buffer buffer);
+  ValueId whole_view(BufferId buffer);
+  std::vector<Expr> strides_of(BufferId buffer) const;
+  Expr view_offset(const ValueType& view) const;
+  void check_not_constant(BufferId buffer) const;
+
+  ValueId carried_view(const ValueType& type, std::vector<Expr> strides, const char* name);
+  void check_carried(std::span<const ValueId> values, std::span<const ValueId> params, const char* what) const;
+  std::vector<ValueId> carried_results(std::span<const ValueId> params, std::span<const ValueId> initial,
+                                       std::span<const ValueId> yields);
+  std::vector<ValueId> joined_results(const Region& then_region, const Region& else_region);
+  std::vector<ValueId> append_control(Op op, std::vector<ValueId> results);
+  void add_source(const Expr& expr, uint8_t source, int argument, int axis);
 
   Program program_;
   Facts facts_;
-  std::vector<Region*> stack_;
+  std::vector<Scope> stack_;  // [0]: the program's body
   std::vector<std::unique_ptr<Region>> open_;
+  std::vector<Definition> definitions_;  // by ValueId
+  std::vector<bool> live_regions_;       // by serial
+  std::unordered_map<ValueId, std::vector<std::pair<uint32_t, SymbolId>>> opaque_;  // scalar -> (region serial, symbol)
+  uint32_t memory_version_ = 0;  // changes wherever memory may have
   int site_ = -1;
 };
 

@@ -82,6 +82,9 @@ struct Buffer {
   BufferId base = kNone;      // Alias: the buffer whose memory it is
   Expr offset = 0;            // Alias: elements from the base's first element, by the base's strides
   std::vector<uint8_t> bytes; // Constant
+  // Carried: the Argument, Constant and Transient buffers that it may stand for, ascending; in a program under
+  // construction also other Carried and Alias buffers, until ProgramBuilder::finish closes the list.
+  std::vector<BufferId> may_be;
 };
 
 enum class OpKind : uint8_t {
@@ -92,7 +95,7 @@ enum class OpKind : uint8_t {
   Cast,         // [x] -> same shape, dtype
   Iota,         // -> array int64: map.shape, the index along axes[0]
   Fill,         // [scalar] -> array of map.shape, every element the scalar
-  Remap,        // [array] -> array: map (slices, broadcasts, transposes of array values)
+  Remap,        // [array] -> array (rank 0: scalar): map (slices, broadcasts, transposes of array values)
   View,         // [view] -> view: the composed view is in the result's type
   Load,         // [view] -> array (rank 0: scalar): reads the window now
   Store,        // [view, array or scalar] -> none: same dtype; an array has the window's shape

@@ -69,6 +69,7 @@ Error no_loop(ElementOp op, std::span<const DType> operands) {
 // Operands of one operation while a rule looks at them.
 struct Inference {
   ElementOp op;
+  std::span<const OperandType> given;
   std::vector<DType> dtypes;  // weak operands resolved against the strong ones
   DType common;
   bool weak;
@@ -118,7 +119,9 @@ OpTypes infer_ldexp(const Inference& in) {
   const DType exponent = in.dtypes[1];
   if (!is_integral(exponent) || exponent == DType::U64) throw in.refused();
   const bool wide = item_size(exponent) == 8 || exponent == DType::U32;
-  const DType x = float_of(in.dtypes[0]);
+  // A Python integer takes the narrowest loop that NumPy has for it.
+  const bool narrow = in.given[0].weak && is_integer(in.given[0].dtype) && !in.given[1].weak && exponent != DType::Bool;
+  const DType x = narrow ? DType::F16 : float_of(in.dtypes[0]);
   return {{x, wide ? DType::I64 : DType::I32}, x, in.weak};
 }
 
@@ -239,7 +242,7 @@ OpTypes infer(ElementOp op, std::span<const OperandType> operands) {
   for (size_t i = 0; i < operands.size(); ++i)
     if (joins_common(row.rule, i)) joined.push_back(operands[i]);
   const OperandType common = promote(joined);
-  Inference in{op, {}, common.dtype, true};
+  Inference in{op, operands, {}, common.dtype, true};
   for (size_t i = 0; i < operands.size(); ++i) {
     in.weak = in.weak && operands[i].weak;
     in.dtypes.push_back(operands[i].weak && joins_common(row.rule, i) ? common.dtype : operands[i].dtype);

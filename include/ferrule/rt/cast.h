@@ -37,11 +37,33 @@ FR_INLINE uint64_t truncate_to_uint64(F x) {
   return x >= F(0x1p63) ? high : low;
 }
 
+// int64_t or uint64_t to double with one rounding, through the two halves as doubles of their own: the conversion as one
+// instruction exists only in AVX-512.
+template <class T>
+FR_INLINE double wide_to_double(T x) {
+#ifdef __AVX512DQ__
+  return double(x);
+#else
+  // 2**52 + low half, and 2**84 + high half (+ 2**63 when signed), built from their bits.
+  constexpr bool is_signed = is_signed_int<T>;
+  const uint64_t u = uint64_t(x);
+  const double low = from_bits<double>((u & 0xffffffffu) | 0x4330000000000000u);
+  const double high = from_bits<double>((u >> 32) ^ (is_signed ? 0x4530000080000000u : 0x4530000000000000u));
+  return (high - (is_signed ? 0x1p84 + 0x1p63 + 0x1p52 : 0x1p84 + 0x1p52)) + low;
+#endif
+}
+
 // x as To.
 template <class To, class From>
 FR_INLINE To cast(From x) {
-  if constexpr (is_bool<To>) {
+  if constexpr (is_bool<To> && is_bool<From>) {
+    return x;
+  } else if constexpr (is_bool<To>) {
     return x != From(0);
+  } else if constexpr (is_bool<From>) {
+    return truth(x) ? To(1) : To(0);
+  } else if constexpr (is_int<From> && sizeof(From) == 8 && __is_same(To, double)) {
+    return wide_to_double(x);
   } else if constexpr (is_float<From> && !is_float<To>) {
     if constexpr (sizeof(To) < 4 || __is_same(To, int32_t)) {
       return To(truncate_to_int32(x));

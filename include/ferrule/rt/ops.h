@@ -15,7 +15,7 @@ namespace fr {
 
 template <class T>
 FR_INLINE T add(T x, T y) {
-  if constexpr (is_bool<T>) return x | y;
+  if constexpr (is_bool<T>) return truth(x) | truth(y);
   else if constexpr (is_float<T>) return x + y;
   else return T(Wrap<T>(x) + Wrap<T>(y));
 }
@@ -28,7 +28,7 @@ FR_INLINE T subtract(T x, T y) {
 
 template <class T>
 FR_INLINE T multiply(T x, T y) {
-  if constexpr (is_bool<T>) return x & y;
+  if constexpr (is_bool<T>) return truth(x) & truth(y);
   else if constexpr (is_float<T>) return x * y;
   else return T(Wrap<T>(x) * Wrap<T>(y));
 }
@@ -213,12 +213,19 @@ FR_INLINE T fmin(T x, T y) {
 
 template <class T>
 FR_INLINE T clip(T x, T low, T high) {
-  return minimum(maximum(x, low), high);
+  if constexpr (is_float<T>) {
+    // minimum(maximum(x, low), high) with the tests for NaN moved to the end, which keeps the loop free of branches.
+    const T raised = x > low ? x : low;
+    const T r = raised < high ? raised : high;
+    return ((x != x) | (low != low)) ? x + low : r;
+  } else {
+    return minimum(maximum(x, low), high);
+  }
 }
 
 template <class T>
 FR_INLINE T select(bool condition, T x, T y) {
-  return condition ? x : y;
+  return truth(condition) ? x : y;
 }
 
 FR_INLINE double sqrt(double x) { return __builtin_sqrt(x); }
@@ -387,29 +394,32 @@ FR_INLINE bool greater_equal(T x, U y) {
 
 // Logic and bits
 
-FR_INLINE bool logical_and(bool x, bool y) { return x & y; }
-FR_INLINE bool logical_or(bool x, bool y) { return x | y; }
-FR_INLINE bool logical_xor(bool x, bool y) { return x != y; }
-FR_INLINE bool logical_not(bool x) { return !x; }
+FR_INLINE bool logical_and(bool x, bool y) { return truth(x) & truth(y); }
+FR_INLINE bool logical_or(bool x, bool y) { return truth(x) | truth(y); }
+FR_INLINE bool logical_xor(bool x, bool y) { return truth(x) != truth(y); }
+FR_INLINE bool logical_not(bool x) { return !truth(x); }
 
 template <class T>
 FR_INLINE T bitwise_and(T x, T y) {
-  return T(x & y);
+  if constexpr (is_bool<T>) return T(truth(x) & truth(y));
+  else return T(x & y);
 }
 
 template <class T>
 FR_INLINE T bitwise_or(T x, T y) {
-  return T(x | y);
+  if constexpr (is_bool<T>) return T(truth(x) | truth(y));
+  else return T(x | y);
 }
 
 template <class T>
 FR_INLINE T bitwise_xor(T x, T y) {
-  return T(x ^ y);
+  if constexpr (is_bool<T>) return T(truth(x) ^ truth(y));
+  else return T(x ^ y);
 }
 
 template <class T>
 FR_INLINE T invert(T x) {
-  if constexpr (is_bool<T>) return !x;
+  if constexpr (is_bool<T>) return !truth(x);
   else return T(~x);
 }
 

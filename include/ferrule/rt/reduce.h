@@ -1,2 +1,196 @@
+// Reductions whose order of operations is fixed by the extent alone: the same bits for any vector width, any number of
+// threads, and whether the reduced axis is the contiguous one or not. The error grows as that of pairwise summation.
+//
+// The tree over n elements: leaves of kLeaf consecutive elements; in a leaf, element i joins lane i % kLanes, in order; the
+// lanes join in halves (lane l with lane l + kLanes/2, and so on); the leaves join in a binary tree from the left, as a
+// binary counter carries. A lane that no element reached holds the neutral value, which changes no bit of what it joins.
+//
+// Integer and logical reductions do not depend on the order and are plain loops.
 #pragma once
+
 #include "ferrule/rt/ops.h"
+
+namespace fr {
+
+inline constexpr int kLanes = 32;
+inline constexpr int kLeaf = 2048;
+// Columns that reduce_rows carries at a time: kLanes * kColumns accumulators stay in the first-level cache.
+inline constexpr int kColumns = 64;
+// Enough levels of the binary counter for 2**63 elements.
+inline constexpr int kLevels = 53;
+
+// One struct a reduction row of the table, named as the row: `identity` is the result of nothing, `neutral` the value that
+// joins without a trace, `join` one step. `join(a, x)` keeps a where both compare equal.
+namespace reduction {
+
+template <class T>
+struct sum {
+  using Value = T;
+  static constexpr bool ordered = is_float<T>;
+  static constexpr T identity = T(0);
+  // x + -0.0 is x for every x; +0.0 would turn a sum of negative zeros positive.
+  static constexpr T neutral = is_float<T> ? T(-0.0) : T(0);
+  static FR_INLINE T join(T a, T x) { return add(a, x); }
+};
+
+template <class T>
+struct prod {
+  using Value = T;
+  static constexpr bool ordered = is_float<T>;
+  static constexpr T identity = T(1), neutral = T(1);
+  static FR_INLINE T join(T a, T x) { return multiply(a, x); }
+};
+
+template <class T>
+constexpr T lowest() {
+  if constexpr (is_float<T>) return -FloatFacts<T>::inf;
+  else if constexpr (is_signed_int<T>) return T(Bits<T>(1) << (sizeof(T) * 8 - 1));
+  else return T(0);
+}
+
+template <class T>
+constexpr T highest() {
+  if constexpr (is_float<T>) return FloatFacts<T>::inf;
+  else if constexpr (is_bool<T>) return true;
+  else return T(~Bits<T>(lowest<T>()));
+}
+
+// NaN wins. A reduction of nothing is an error that the compiler raises; identity is never seen.
+template <class T>
+struct max {
+  using Value = T;
+  static constexpr bool ordered = is_float<T>;
+  static constexpr T identity = lowest<T>(), neutral = lowest<T>();
+  static FR_INLINE T join(T a, T x) { return maximum(x, a); }
+};
+
+template <class T>
+struct min {
+  using Value = T;
+  static constexpr bool ordered = is_float<T>;
+  static constexpr T identity = highest<T>(), neutral = highest<T>();
+  static FR_INLINE T join(T a, T x) { return minimum(x, a); }
+};
+
+template <class T>
+struct bit_and {
+  using Value = T;
+  static constexpr bool ordered = false;
+  static constexpr T identity = is_bool<T> ? T(1) : T(~T(0)), neutral = identity;
+  static FR_INLINE T join(T a, T x) { return bitwise_and(a, x); }
+};
+
+template <class T>
+struct bit_or {
+  using Value = T;
+  static constexpr bool ordered = false;
+  static constexpr T identity = T(0), neutral = T(0);
+  static FR_INLINE T join(T a, T x) { return bitwise_or(a, x); }
+};
+
+template <class T>
+struct bit_xor {
+  using Value = T;
+  static constexpr bool ordered = false;
+  static constexpr T identity = T(0), neutral = T(0);
+  static FR_INLINE T join(T a, T x) { return bitwise_xor(a, x); }
+};
+
+template <class T = bool>
+struct any {
+  using Value = bool;
+  static constexpr bool ordered = false;
+  static constexpr bool identity = false, neutral = false;
+  static FR_INLINE bool join(bool a, bool x) { return logical_or(a, x); }
+};
+
+template <class T = bool>
+struct all {
+  using Value = bool;
+  static constexpr bool ordered = false;
+  static constexpr bool identity = true, neutral = true;
+  static FR_INLINE bool join(bool a, bool x) { return logical_and(a, x); }
+};
+
+}  // namespace reduction
+
+// Joins the lanes of `columns` accumulators in halves into lane 0; lanes from `used` on are neutral and skipped.
+template <class R, class T, int columns>
+FR_INLINE void join_lanes(T (&lane)[kLanes][columns], int used) {
+  for (int half = kLanes / 2; half > 0; half /= 2) {
+    const int last = used - half < half ? used - half : half;
+    for (int l = 0; l < last; ++l) {
+      for (int j = 0; j < columns; ++j) lane[l][j] = R::join(lane[l][j], lane[l + half][j]);
+    }
+    used = used < half ? used : half;
+  }
+}
+
+// Partial results of whole leaves, joined as a binary counter carries.
+template <class R, class T>
+struct LeafCounter {
+  T stack[kLevels];
+  int top = 0;
+  int64_t leaves = 0;
+
+  FR_INLINE void push(T value) {
+    for (int64_t carry = leaves; carry & 1; carry >>= 1) value = R::join(stack[--top], value);
+    stack[top++] = value;
+    ++leaves;
+  }
+  FR_INLINE T result() {
+    T value = stack[--top];
+    while (top > 0) value = R::join(stack[--top], value);
+    return value;
+  }
+};
+
+// The value of one leaf of n <= kLeaf elements from `begin` on.
+template <class R, class T, class F>
+FR_INLINE T reduce_leaf(int64_t begin, int n, const F& f) {
+  T lane[kLanes][1];
+  for (int l = 0; l < kLanes; ++l) lane[l][0] = R::neutral;
+  int i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int l = 0; l < kLanes; ++l) lane[l][0] = R::join(lane[l][0], f(begin + i + l));
+  }
+  for (int l = 0; i + l < n; ++l) lane[l][0] = R::join(lane[l][0], f(begin + i + l));
+  join_lanes<R, T, 1>(lane, kLanes);
+  return lane[0][0];
+}
+
+// Any or all of f(0) ... f(n-1), looking in blocks and leaving at the first that decides. f must have no effects.
+template <class R, class F>
+FR_INLINE bool reduce_logical(int64_t n, const F& f) {
+  constexpr int block = 256;
+  int64_t i = 0;
+  for (; i + block <= n; i += block) {
+    uint8_t differs = 0;
+    for (int l = 0; l < block; ++l) differs |= uint8_t(truth(f(i + l)) != R::identity ? 1 : 0);
+    if (differs) return !R::identity;
+  }
+  for (; i < n; ++i) {
+    if (f(i) != R::identity) return !R::identity;
+  }
+  return R::identity;
+}
+
+// R over f(0), ..., f(n-1), where f is `T operator()(int64_t i) const`, inlined and vectorised. R::identity for n <= 0.
+template <class R, class F>
+FR_INLINE typename R::Value reduce(int64_t n, const F& f) {
+  using T = typename R::Value;
+  if constexpr (!R::ordered && is_bool<T> && (R::identity || __is_same(R, reduction::any<>))) {
+    return reduce_logical<R>(n, f);
+  } else if constexpr (!R::ordered) {
+    T value = R::identity;
+    for (int64_t i = 0; i < n; ++i) value = R::join(value, f(i));
+    return value;
+  } else {
+    if (n <= 0) return R::identity;
+    LeafCounter<R, T> counter;
+    for (int64_t i = 0; i < n; i += kLeaf) counter.push(reduce_leaf<R, T>(i, n - i < kLeaf ? int(n - i) : kLeaf, f));
+    return counter.result();
+  }
+}
+
+}  // namespace fr

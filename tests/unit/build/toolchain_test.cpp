@@ -118,6 +118,7 @@ TEST(Target, RealNativeIsExplicit) {
   Toolchain toolchain = find_toolchain("", {});
   Target target = resolve_target("native", toolchain, {});
   EXPECT_FALSE(target.march.empty());
+  EXPECT_EQ(target.flags[0], "-march=" + target.march);
   EXPECT_NE(target.march, "native");
   EXPECT_EQ(std::count(target.flags.begin(), target.flags.end(), "-march=native"), 0);
   EXPECT_TRUE(std::is_sorted(target.features.begin(), target.features.end()));
@@ -135,6 +136,13 @@ TEST(Target, ParsesClang) {
       CompilerKind::Clang);
   EXPECT_EQ(target.march, "znver4");
   EXPECT_EQ(target.flags, (std::vector<std::string>{"-march=znver4", "-msse3", "-mno-avx512fp16"}));
+}
+
+TEST(Target, ImpliedFlagsAreDropped) {
+  Target target{"native", "znver3", {"-march=znver3", "-mavx2", "-mno-avx512f", "-mshstk", "-mno-sgx"}, {}};
+  drop_implied_flags("  -march=    znver3\n  -mavx2   [enabled]\n  -mavx512f \t[disabled]\n  -mshstk  [disabled]\n",
+                     &target);
+  EXPECT_EQ(target.flags, (std::vector<std::string>{"-march=znver3", "-mshstk", "-mno-sgx"}));
 }
 
 TEST(Target, MissingFeaturesAreNamed) {

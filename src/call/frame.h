@@ -1,0 +1,95 @@
+// The state of one call while its arguments are bound: everything lies on the caller's stack unless the signature is huge.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "call/overlap.h"
+#include "call/plan.h"
+#include "call/scalar.h"
+
+namespace ferrule {
+
+// Why a call does not fit a plan. Texts are made from it in refuse.cpp, only when they are wanted.
+enum class Reason : uint8_t {
+  None,
+  Rank,              // got: the rank given
+  ReadOnly,
+  Misaligned,
+  Strides,           // not those of the layout class
+  StrideMultiple,    // axis: its byte stride is no multiple of the item size
+  SelfOverlap,       // a written array has elements on common bytes
+  Solve,             // axis: the source does not solve for define `index`
+  Negative,          // symbol `index` is below zero
+  Extent,            // check `index` failed
+  Guard,             // guard `index` failed
+  Overlap,           // pair `index`
+  ExplicitMissing,   // symbol `index`
+  ExplicitDiffers,   // symbol `index`; got: the value given
+  ReturnExtent,      // return `index`, axis: negative or beyond 64 bits
+  Caller,            // found by the layer above, which knows the text
+};
+
+struct Mismatch {
+  Reason reason = Reason::None;
+  int32_t arg = -1;
+  int32_t axis = -1;
+  int32_t index = -1;
+  int64_t got = 0;
+};
+
+// Pointers into one block; each array has one entry per argument unless it says otherwise.
+class Frame {
+ public:
+  explicit Frame(const CallPlan& plan);
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+  void** pointers;                // then one per return: FrCall::args
+  const int64_t** shapes;         // null for scalars and None
+  const int64_t** byte_strides;
+  int64_t* symbols;               // one per symbol
+  ScalarSlot* scalars;            // then one per return
+  Range* ranges;                  // filled by check_overlap
+  int64_t* extents;               // of the returned arrays, as ReturnPlan::first_extent counts them
+  ExplicitSymbol* explicit_given; // n_explicit of them; room for one per symbol
+  uint32_t n_explicit = 0;
+  Mismatch mismatch;
+
+  bool fail(Mismatch m) {
+    mismatch = m;
+    return false;
+  }
+
+ private:
+  static constexpr size_t kInline = 2048;
+  alignas(16) unsigned char inline_[kInline];
+  std::unique_ptr<unsigned char[]> heap_;
+};
+
+inline Frame::Frame(const CallPlan& plan) {
+  const size_t n_args = plan.args.size(), n_returns = plan.returns.size(), n_symbols = plan.module->n_symbols;
+  const size_t bytes = (n_args + n_returns) * (sizeof(ScalarSlot) + sizeof(void*)) +
+                       n_args * (sizeof(Range) + 2 * sizeof(void*)) +
+                       n_symbols * (sizeof(int64_t) + sizeof(ExplicitSymbol)) +
+                       plan.return_extents.size() * sizeof(int64_t);
+  unsigned char* next = inline_;
+  if (bytes > kInline) [[unlikely]] {
+    heap_.reset(new unsigned char[bytes]);
+    next = heap_.get();
+  }
+  const auto take = [&next]<class T>(T*& member, size_t count) {
+    member = reinterpret_cast<T*>(next);
+    next += count * sizeof(T);
+  };
+  take(scalars, n_args + n_returns);
+  take(ranges, n_args);
+  take(explicit_given, n_symbols);
+  take(pointers, n_args + n_returns);
+  take(shapes, n_args);
+  take(byte_strides, n_args);
+  take(symbols, n_symbols);
+  take(extents, plan.return_extents.size());
+}
+
+}  // namespace ferrule

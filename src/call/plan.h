@@ -1,0 +1,93 @@
+// The call plan: small records made once from a descriptor, walked at each call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/dtype.h"
+#include "call/expr.h"
+#include "ferrule/abi.h"
+
+namespace ferrule {
+
+// A symbol that an argument gives: its extent or stride of `axis`, passed through `solve`.
+struct Define {
+  int32_t symbol;
+  uint8_t axis;
+  bool stride;        // in elements; 0 where the axis has at most one element
+  bool may_be_negative;
+  bool plain;         // true iff `solve` is the value itself
+  Expr solve;
+};
+
+// An extent or stride (in elements) that must have the value of an expression.
+struct Check {
+  int32_t arg;
+  uint8_t axis;
+  bool stride;  // not tested where the axis has at most one element
+  Expr expected;
+};
+
+struct ArgPlan {
+  const FrArg* declared;
+  int32_t index;
+  uint8_t kind;  // FrArgKind
+  DType dtype;
+  int32_t item;
+  int32_t rank;
+  uint8_t layout;      // FrLayout
+  uint8_t inner_axis;  // of unit stride, FR_LAYOUT_INNER
+  bool written, optional, hidden, weak, keyword_only;
+  int32_t symbol;  // of an integer scalar; -1 where it has none
+  uint32_t first_define, end_define;  // into CallPlan::defines
+};
+
+struct ReturnPlan {
+  const FrReturn* declared;
+  uint8_t kind;  // FrReturnKind
+  DType dtype;
+  int32_t rank;
+  int32_t arg;
+  uint32_t first_extent;  // into CallPlan::return_extents and Frame::extents; FR_RETURN_ARRAY
+};
+
+struct GuardPlan {
+  const FrGuard* declared;
+  Expr condition;
+};
+
+// A written array and another array, with the overlap that `run` allows (FrAliasClass, never FR_ALIAS_ANY).
+struct PairPlan {
+  uint16_t written, other;
+  uint32_t allowed;
+};
+
+struct ExplicitSymbol {
+  int32_t symbol;
+  int64_t value;
+};
+
+struct CallPlan {
+  const FrModule* module;
+  std::vector<ArgPlan> args;
+  std::vector<ReturnPlan> returns;
+  std::vector<Define> defines;
+  std::vector<Check> checks;
+  std::vector<GuardPlan> guards;
+  std::vector<PairPlan> pairs;
+  std::vector<Expr> return_extents;
+  std::vector<int32_t> explicit_symbols;  // given by keyword only, and required
+  Expr arena_bytes, work;
+  uint32_t n_positional;
+  bool stateless, strict_scalars, returns_tuple, made_returns;  // made_returns: some are views or dynamic
+};
+
+// Reads the whole descriptor and verifies it: expressions, indices, ranks, element types. Raises Incompatible for one that
+// contradicts itself, Unsupported for features that calls do not have (half-precision scalars).
+CallPlan make_plan(const FrModule& module);
+
+// "smooth(a: float64[N, M], out: float64[N, M], w: float = 0.1) -> float64[N]", as error messages and help print it.
+std::string signature_text(const FrModule& module);
+
+}  // namespace ferrule
