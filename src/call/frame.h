@@ -27,6 +27,7 @@ enum class Reason : uint8_t {
   ExplicitMissing,   // symbol `index`
   ExplicitDiffers,   // symbol `index`; got: the value given
   ReturnExtent,      // return `index`, axis: negative or beyond 64 bits
+  Dtype,             // got: the FrDType given
   Caller,            // found by the layer above, which knows the text
 };
 

@@ -14,7 +14,7 @@ struct Strided {
   const int64_t* byte_strides;
 };
 
-// The bytes [low, high) that the array lies in; low == high for an array without elements.
+// The bytes [low, high) that the array lies in; both null for an array without elements, which meets nothing.
 struct Range {
   const char* low;
   const char* high;
@@ -24,7 +24,7 @@ inline Range range_of(const Strided& a) {
   const char* low = a.data;
   const char* high = a.data + a.item;
   for (int axis = 0; axis < a.rank; ++axis) {
-    if (a.shape[axis] == 0) return {a.data, a.data};
+    if (a.shape[axis] == 0) return {nullptr, nullptr};
     const int64_t reach = (a.shape[axis] - 1) * a.byte_strides[axis];
     (reach < 0 ? low : high) += reach;
   }

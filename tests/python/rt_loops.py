@@ -81,7 +81,7 @@ class Loop:
         parameters = ", ".join(f"const {CPP[d]}* __restrict {n}" for d, n in zip(self.operands, names))
         types = f"<{CPP[self.result]}>" if self.op == "cast" else ""
         symbol = f"{self.symbol}__{self.result}" if self.op == "cast" else self.symbol
-        values = ", ".join(f"{n}[i]" for n in names)
+        values = ", ".join(f"fr::truth({n}[i])" if d == "bool" else f"{n}[i]" for n, d in zip(names, self.operands))
         return (
             f'extern "C" void {symbol}({parameters}, {CPP[self.result]}* __restrict out, int64_t n) {{\n'
             f"  for (int64_t i = 0; i < n; ++i) out[i] = fr::{self.op}{types}({values});\n}}\n"

@@ -99,8 +99,9 @@ FR_INLINE T with_sign(T x, T y) {
   return from_bits<T>((to_bits(x) & ~FloatFacts<T>::sign) | (to_bits(y) & FloatFacts<T>::sign));
 }
 
-// c, spelled so that GCC 12 vectorises a loop that loads c from memory: it has no vector type for a loaded bool, but compares
-// loaded bytes. Free where c comes from a comparison.
+// The value of a bool that is loaded from memory: emitted code passes every element of a boolean array through this. GCC 12
+// has no vector type for a loaded bool and leaves the loop scalar, but compares loaded bytes. Only for loads: around a
+// comparison it packs the vector mask into bytes and unpacks it again.
 FR_INLINE bool truth(bool c) { return __builtin_bit_cast(uint8_t, c) != 0; }
 
 // -1 where c holds, else 0: for selecting bits without a branch.

@@ -61,7 +61,7 @@ FR_INLINE To cast(From x) {
   } else if constexpr (is_bool<To>) {
     return x != From(0);
   } else if constexpr (is_bool<From>) {
-    return truth(x) ? To(1) : To(0);
+    return x ? To(1) : To(0);
   } else if constexpr (is_int<From> && sizeof(From) == 8 && __is_same(To, double)) {
     return wide_to_double(x);
   } else if constexpr (is_float<From> && !is_float<To>) {

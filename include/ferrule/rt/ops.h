@@ -15,7 +15,7 @@ namespace fr {
 
 template <class T>
 FR_INLINE T add(T x, T y) {
-  if constexpr (is_bool<T>) return truth(x) | truth(y);
+  if constexpr (is_bool<T>) return x | y;
   else if constexpr (is_float<T>) return x + y;
   else return T(Wrap<T>(x) + Wrap<T>(y));
 }
@@ -28,7 +28,7 @@ FR_INLINE T subtract(T x, T y) {
 
 template <class T>
 FR_INLINE T multiply(T x, T y) {
-  if constexpr (is_bool<T>) return truth(x) & truth(y);
+  if constexpr (is_bool<T>) return x & y;
   else if constexpr (is_float<T>) return x * y;
   else return T(Wrap<T>(x) * Wrap<T>(y));
 }
@@ -225,7 +225,7 @@ FR_INLINE T clip(T x, T low, T high) {
 
 template <class T>
 FR_INLINE T select(bool condition, T x, T y) {
-  return truth(condition) ? x : y;
+  return condition ? x : y;
 }
 
 FR_INLINE double sqrt(double x) { return __builtin_sqrt(x); }
@@ -394,32 +394,29 @@ FR_INLINE bool greater_equal(T x, U y) {
 
 // Logic and bits
 
-FR_INLINE bool logical_and(bool x, bool y) { return truth(x) & truth(y); }
-FR_INLINE bool logical_or(bool x, bool y) { return truth(x) | truth(y); }
-FR_INLINE bool logical_xor(bool x, bool y) { return truth(x) != truth(y); }
-FR_INLINE bool logical_not(bool x) { return !truth(x); }
+FR_INLINE bool logical_and(bool x, bool y) { return x & y; }
+FR_INLINE bool logical_or(bool x, bool y) { return x | y; }
+FR_INLINE bool logical_xor(bool x, bool y) { return x != y; }
+FR_INLINE bool logical_not(bool x) { return !x; }
 
 template <class T>
 FR_INLINE T bitwise_and(T x, T y) {
-  if constexpr (is_bool<T>) return T(truth(x) & truth(y));
-  else return T(x & y);
+  return T(x & y);
 }
 
 template <class T>
 FR_INLINE T bitwise_or(T x, T y) {
-  if constexpr (is_bool<T>) return T(truth(x) | truth(y));
-  else return T(x | y);
+  return T(x | y);
 }
 
 template <class T>
 FR_INLINE T bitwise_xor(T x, T y) {
-  if constexpr (is_bool<T>) return T(truth(x) ^ truth(y));
-  else return T(x ^ y);
+  return T(x ^ y);
 }
 
 template <class T>
 FR_INLINE T invert(T x) {
-  if constexpr (is_bool<T>) return !truth(x);
+  if constexpr (is_bool<T>) return !x;
   else return T(~x);
 }
 

@@ -19,8 +19,8 @@ inline constexpr int kColumns = 64;
 // Enough levels of the binary counter for 2**63 elements.
 inline constexpr int kLevels = 53;
 
-// One struct a reduction row of the table, named as the row: `identity` is the result of nothing, `neutral` the value that
-// joins without a trace, `join` one step. `join(a, x)` keeps a where both compare equal.
+// One struct a reduction row of the table, named as the row: `identity` is the value that a reduction starts from, `neutral`
+// the value that joins without a trace, `join` one step, `ordered` tells whether the order shows in the bits.
 namespace reduction {
 
 template <class T>
@@ -28,7 +28,7 @@ struct sum {
   using Value = T;
   static constexpr bool ordered = is_float<T>;
   static constexpr T identity = T(0);
-  // x + -0.0 is x for every x; +0.0 would turn a sum of negative zeros positive.
+  // x + -0.0 is x for every x, so that skipping a lane and joining it are the same.
   static constexpr T neutral = is_float<T> ? T(-0.0) : T(0);
   static FR_INLINE T join(T a, T x) { return add(a, x); }
 };
@@ -96,7 +96,7 @@ struct bit_xor {
   static FR_INLINE T join(T a, T x) { return bitwise_xor(a, x); }
 };
 
-template <class T = bool>
+template <class T>
 struct any {
   using Value = bool;
   static constexpr bool ordered = false;
@@ -104,7 +104,7 @@ struct any {
   static FR_INLINE bool join(bool a, bool x) { return logical_or(a, x); }
 };
 
-template <class T = bool>
+template <class T>
 struct all {
   using Value = bool;
   static constexpr bool ordered = false;
@@ -166,7 +166,7 @@ FR_INLINE bool reduce_logical(int64_t n, const F& f) {
   int64_t i = 0;
   for (; i + block <= n; i += block) {
     uint8_t differs = 0;
-    for (int l = 0; l < block; ++l) differs |= uint8_t(truth(f(i + l)) != R::identity ? 1 : 0);
+    for (int l = 0; l < block; ++l) differs |= uint8_t(f(i + l) != R::identity);
     if (differs) return !R::identity;
   }
   for (; i < n; ++i) {
@@ -179,7 +179,7 @@ FR_INLINE bool reduce_logical(int64_t n, const F& f) {
 template <class R, class F>
 FR_INLINE typename R::Value reduce(int64_t n, const F& f) {
   using T = typename R::Value;
-  if constexpr (!R::ordered && is_bool<T> && (R::identity || __is_same(R, reduction::any<>))) {
+  if constexpr (__is_same(R, reduction::any<bool>) || __is_same(R, reduction::all<bool>)) {
     return reduce_logical<R>(n, f);
   } else if constexpr (!R::ordered) {
     T value = R::identity;
@@ -189,7 +189,7 @@ FR_INLINE typename R::Value reduce(int64_t n, const F& f) {
     if (n <= 0) return R::identity;
     LeafCounter<R, T> counter;
     for (int64_t i = 0; i < n; i += kLeaf) counter.push(reduce_leaf<R, T>(i, n - i < kLeaf ? int(n - i) : kLeaf, f));
-    return counter.result();
+    return R::join(R::identity, counter.result());
   }
 }
 

@@ -1,0 +1,116 @@
+#include "call/bind.h"
+
+#include "load/entries.h"
+
+namespace ferrule {
+namespace {
+
+bool has_no_elements(const ArgPlan& arg, const int64_t* shape) {
+  for (int32_t axis = 0; axis < arg.rank; ++axis)
+    if (shape[axis] == 0) return true;
+  return false;
+}
+
+bool is_dense(const ArgPlan& arg, const int64_t* shape, const int64_t* byte_strides) {
+  int64_t expected = arg.item;
+  for (int32_t k = 0; k < arg.rank; ++k) {
+    const int32_t axis = arg.layout == FR_LAYOUT_F ? k : arg.rank - 1 - k;
+    if (shape[axis] > 1 && byte_strides[axis] != expected) return false;
+    expected *= shape[axis];
+  }
+  return true;
+}
+
+Strided strided(const CallPlan& plan, const Frame& frame, uint16_t arg) {
+  const ArgPlan& a = plan.args[arg];
+  return {static_cast<const char*>(frame.pointers[arg]), a.item, a.rank, frame.shapes[arg], frame.byte_strides[arg]};
+}
+
+}  // namespace
+
+bool test_layout(const ArgPlan& arg, Frame& frame, const void* data, const int64_t* shape, const int64_t* byte_strides,
+                 bool writable) {
+  if (has_no_elements(arg, shape)) return true;
+  if (arg.written && !writable) return frame.fail({Reason::ReadOnly, arg.index});
+  const auto alignment = static_cast<uintptr_t>(is_complex(arg.dtype) ? arg.item / 2 : arg.item);
+  const uintptr_t past = reinterpret_cast<uintptr_t>(data) % alignment;
+  if (past != 0) return frame.fail({Reason::Misaligned, arg.index, -1, -1, static_cast<int64_t>(past)});
+  for (int32_t axis = 0; axis < arg.rank; ++axis)
+    if (shape[axis] > 1 && byte_strides[axis] % arg.item != 0)
+      return frame.fail({Reason::StrideMultiple, arg.index, axis, -1, byte_strides[axis]});
+  if (arg.layout <= FR_LAYOUT_F)
+    return is_dense(arg, shape, byte_strides) || frame.fail({Reason::Strides, arg.index});
+  if (arg.layout == FR_LAYOUT_INNER && shape[arg.inner_axis] > 1 && byte_strides[arg.inner_axis] != arg.item)
+    return frame.fail({Reason::Strides, arg.index, arg.inner_axis});
+  if (arg.written && may_overlap_itself({static_cast<const char*>(data), arg.item, arg.rank, shape, byte_strides}))
+    return frame.fail({Reason::SelfOverlap, arg.index});
+  return true;
+}
+
+void bind_none(const CallPlan& plan, const ArgPlan& arg, Frame& frame) {
+  frame.pointers[arg.index] = nullptr;
+  frame.shapes[arg.index] = nullptr;
+  frame.byte_strides[arg.index] = nullptr;
+  frame.ranges[arg.index] = {nullptr, nullptr};
+  for (uint32_t d = arg.first_define; d < arg.end_define; ++d) frame.symbols[plan.defines[d].symbol] = 0;
+  if (arg.symbol >= 0) frame.symbols[arg.symbol] = 0;
+}
+
+bool define_solved(const ArgPlan& arg, const Define& define, int64_t value, Frame& frame) {
+  const Evaluated solved = define.solve.eval(&value, nullptr);
+  if (solved.overflow) return frame.fail({Reason::Solve, arg.index, define.axis, define.symbol, value});
+  if (solved.value < 0 && !define.may_be_negative)
+    return frame.fail({Reason::Negative, arg.index, define.axis, define.symbol, solved.value});
+  frame.symbols[define.symbol] = solved.value;
+  return true;
+}
+
+bool bind_scalar(const CallPlan& plan, const ArgPlan& arg, Frame& frame) {
+  void* slot = &frame.scalars[arg.index];
+  frame.pointers[arg.index] = slot;
+  frame.shapes[arg.index] = nullptr;
+  frame.byte_strides[arg.index] = nullptr;
+  if (arg.symbol < 0) return true;
+  const int64_t value = scalar_as_int(slot, arg.dtype);
+  const bool may_be_negative = (entry_at(plan.module->symbols, static_cast<uint32_t>(arg.symbol)).flags & 1) != 0;
+  if (value < 0 && !may_be_negative) return frame.fail({Reason::Negative, arg.index, -1, arg.symbol, value});
+  frame.symbols[arg.symbol] = value;
+  return true;
+}
+
+bool apply_explicit_symbols(const CallPlan& plan, Frame& frame) {
+  for (const int32_t required : plan.explicit_symbols) {
+    bool given = false;
+    for (uint32_t i = 0; i < frame.n_explicit; ++i) {
+      if (frame.explicit_given[i].symbol != required) continue;
+      frame.symbols[required] = frame.explicit_given[i].value;
+      given = true;
+    }
+    if (!given) return frame.fail({Reason::ExplicitMissing, -1, -1, required});
+  }
+  for (uint32_t i = 0; i < frame.n_explicit; ++i) {
+    const auto [symbol, value] = frame.explicit_given[i];
+    if (frame.symbols[symbol] != value) return frame.fail({Reason::ExplicitDiffers, -1, -1, symbol, value});
+    if (value < 0 && (entry_at(plan.module->symbols, static_cast<uint32_t>(symbol)).flags & 1) == 0)
+      return frame.fail({Reason::Negative, -1, -1, symbol, value});
+  }
+  return true;
+}
+
+bool test_overlap(const CallPlan& plan, Frame& frame) {
+  for (const ArgPlan& arg : plan.args)
+    if (arg.kind == FR_ARG_ARRAY && frame.shapes[arg.index] != nullptr)
+      frame.ranges[arg.index] = range_of(strided(plan, frame, static_cast<uint16_t>(arg.index)));
+  int32_t index = 0;
+  for (const PairPlan& pair : plan.pairs) {
+    if (ranges_meet(frame.ranges[pair.written], frame.ranges[pair.other])) [[unlikely]] {
+      const Strided a = strided(plan, frame, pair.written), b = strided(plan, frame, pair.other);
+      const bool allowed = pair.allowed == FR_ALIAS_IDENTICAL && identical(a, b);
+      if (!allowed && may_share_bytes(a, b)) return frame.fail({Reason::Overlap, pair.written, -1, index});
+    }
+    ++index;
+  }
+  return true;
+}
+
+}  // namespace ferrule

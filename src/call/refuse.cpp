@@ -1,0 +1,274 @@
+#include "call/refuse.h"
+
+#include <fmt/format.h>
+
+#include "load/entries.h"
+
+namespace ferrule {
+namespace {
+
+const FrSymbol& symbol_at(const CallPlan& plan, int32_t index) {
+  return entry_at(plan.module->symbols, static_cast<uint32_t>(index));
+}
+
+const ArgPlan& arg_at(const CallPlan& plan, int32_t index) { return plan.args[static_cast<size_t>(index)]; }
+
+// "a.shape[0]", "a.strides[0]", or the name of the scalar: where a symbol's value comes from.
+std::string source_text(const CallPlan& plan, const FrSymbol& symbol) {
+  if (symbol.source == FR_SYMBOL_EXPLICIT) return symbol.name;
+  const char* name = arg_at(plan, symbol.arg).declared->name;
+  if (symbol.source == FR_SYMBOL_SCALAR) return name;
+  return fmt::format("{}.{}[{}]", name, symbol.source == FR_SYMBOL_EXTENT ? "shape" : "strides", symbol.axis);
+}
+
+// The value that the source itself has, before it was solved for the symbol.
+int64_t source_value(const CallPlan& plan, const Frame& frame, int32_t index) {
+  const FrSymbol& symbol = symbol_at(plan, index);
+  if (symbol.source == FR_SYMBOL_EXTENT && frame.shapes[symbol.arg] != nullptr)
+    return frame.shapes[symbol.arg][symbol.axis];
+  return frame.symbols[index];
+}
+
+std::string expected_shape(const CallPlan& plan, const ArgPlan& arg) {
+  std::string text = "(";
+  for (int32_t axis = 0; axis < arg.rank; ++axis) {
+    if (axis > 0) text += ", ";
+    const FrExpr& extent = arg.declared->extents[axis];
+    text += extent.count == 0 ? ":" : text_of(extent, *plan.module);
+  }
+  return text + (arg.rank == 1 ? ",)" : ")");
+}
+
+std::string given_shape(const Frame& frame, const ArgPlan& arg) {
+  return tuple_text(frame.shapes[arg.index], arg.rank);
+}
+
+std::string dense_strides_text(const Frame& frame, const ArgPlan& arg) {
+  std::vector<int64_t> strides(static_cast<size_t>(arg.rank));
+  int64_t stride = arg.item;
+  for (int32_t k = 0; k < arg.rank; ++k) {
+    const int32_t axis = arg.layout == FR_LAYOUT_F ? k : arg.rank - 1 - k;
+    strides[static_cast<size_t>(axis)] = stride;
+    stride *= frame.shapes[arg.index][axis];
+  }
+  return tuple_text(strides.data(), arg.rank);
+}
+
+std::string strides_sentence(const Frame& frame, const ArgPlan& arg) {
+  const char* name = arg.declared->name;
+  const std::string got = tuple_text(frame.byte_strides[arg.index], arg.rank);
+  if (arg.layout == FR_LAYOUT_INNER)
+    return fmt::format("'{}' needs unit stride ({} bytes) along axis {}, but its strides are {} bytes; pass a copy of "
+                       "that layout, or declare order='any'.",
+                       name, arg.item, arg.inner_axis, got);
+  const bool f = arg.layout == FR_LAYOUT_F;
+  return fmt::format("'{}' must be contiguous in {} order with strides {} bytes, but its strides are {} bytes; pass "
+                     "numpy.{}({}), or declare order='any'.",
+                     name, f ? 'F' : 'C', dense_strides_text(frame, arg), got,
+                     f ? "asfortranarray" : "ascontiguousarray", name);
+}
+
+std::string extent_sentence(const CallPlan& plan, const Frame& frame) {
+  const Mismatch& m = frame.mismatch;
+  const Check& check = plan.checks[static_cast<size_t>(m.index)];
+  const ArgPlan& arg = arg_at(plan, m.arg);
+  const char* name = arg.declared->name;
+  const std::string here = fmt::format("{}.{}[{}]", name, check.stride ? "strides" : "shape", check.axis);
+  if (const int32_t s = check.expected.symbol(); s >= 0) {
+    const FrSymbol& symbol = symbol_at(plan, s);
+    return fmt::format("'{}': {} = {}, but {} = {}.", symbol.name, source_text(plan, symbol),
+                       source_value(plan, frame, s), here, m.got);
+  }
+  const FrExpr& code = check.stride ? arg.declared->strides[check.axis] : arg.declared->extents[check.axis];
+  const Evaluated expected = check.expected.eval(frame.symbols, frame.pointers);
+  if (check.stride)
+    return fmt::format("'{}' has stride {} elements along axis {}, but {} = {} is expected.", name, m.got, check.axis,
+                       text_of(code, *plan.module), expected.value);
+  if (check.expected.is_constant())
+    return fmt::format("'{}' has shape {}, but {} is expected.", name, given_shape(frame, arg),
+                       expected_shape(plan, arg));
+  std::string sources;
+  for (uint32_t i = 0; i + 1 < code.count; ++i) {
+    const int64_t op = code.code[i] & 0xff;
+    if (op == FR_X_SYMBOL) {
+      const auto s = static_cast<int32_t>(code.code[i + 1]);
+      const FrSymbol& symbol = symbol_at(plan, s);
+      const std::string source = source_text(plan, symbol);
+      sources += fmt::format(" with {} = {}", symbol.name, frame.symbols[s]);
+      if (source != symbol.name) sources += fmt::format(" from {} = {}", source, source_value(plan, frame, s));
+    }
+    if (op == FR_X_SYMBOL || op == FR_X_CONST || op == FR_X_FCONST || op == FR_X_FARG) ++i;
+  }
+  return fmt::format("'{}' has shape {}, but {} is expected: {} = {}, not {} = {}{}.", name, given_shape(frame, arg),
+                     expected_shape(plan, arg), here, m.got, text_of(code, *plan.module), expected.value, sources);
+}
+
+std::string guard_sentence(const CallPlan& plan, const Frame& frame) {
+  const GuardPlan& guard = plan.guards[static_cast<size_t>(frame.mismatch.index)];
+  const FrExpr& code = guard.declared->condition;
+  const auto symbol_operand = [&](uint32_t at) { return static_cast<int32_t>(code.code[at]); };
+  if ((guard.declared->flags & 1) != 0 && code.count == 5 && code.code[0] == FR_X_SYMBOL && code.code[2] == FR_X_SYMBOL) {
+    const int32_t left = symbol_operand(1), right = symbol_operand(3);
+    return fmt::format("{} = {}, but {} = {}; the program needs {}.", source_text(plan, symbol_at(plan, left)),
+                       source_value(plan, frame, left), source_text(plan, symbol_at(plan, right)),
+                       source_value(plan, frame, right), guard.declared->text);
+  }
+  std::string values;
+  for (uint32_t s = 0; s < plan.module->n_symbols; ++s) {
+    bool used = false;
+    for (uint32_t i = 0; i + 1 < code.count; ++i) {
+      const int64_t op = code.code[i] & 0xff;
+      used |= op == FR_X_SYMBOL && symbol_operand(i + 1) == static_cast<int32_t>(s);
+      if (op == FR_X_SYMBOL || op == FR_X_CONST || op == FR_X_FCONST || op == FR_X_FARG) ++i;
+    }
+    if (used)
+      values += fmt::format("{}{} = {}", values.empty() ? "" : ", ", symbol_at(plan, static_cast<int32_t>(s)).name,
+                            frame.symbols[s]);
+  }
+  return fmt::format("the program needs {}{}{}.", guard.declared->text, values.empty() ? "" : ", but ", values);
+}
+
+std::string overlap_sentence(const CallPlan& plan, const Frame& frame) {
+  const PairPlan& pair = plan.pairs[static_cast<size_t>(frame.mismatch.index)];
+  const char* written = plan.args[pair.written].declared->name;
+  const char* other = plan.args[pair.other].declared->name;
+  return fmt::format("'{}' is written and shares memory with '{}'; pass a copy of '{}'.", written, other, other);
+}
+
+std::string sentence(const CallPlan& plan, const Frame& frame) {
+  const Mismatch& m = frame.mismatch;
+  const ArgPlan* arg = m.arg >= 0 ? &arg_at(plan, m.arg) : nullptr;
+  const char* name = arg != nullptr ? arg->declared->name : "";
+  switch (m.reason) {
+    case Reason::Dtype:
+      return fmt::format("'{}' has dtype {}, but {} is expected.", name, name_of(static_cast<DType>(m.got)),
+                         name_of(arg->dtype));
+    case Reason::Rank:
+      return fmt::format("'{}' has rank {} and shape {}, but rank {} and shape {} are expected.", name, m.got,
+                         tuple_text(frame.shapes[m.arg], static_cast<int32_t>(m.got)), arg->rank,
+                         expected_shape(plan, *arg));
+    case Reason::ReadOnly:
+      return fmt::format("'{}' is read-only, but the program writes to it; pass a writable array.", name);
+    case Reason::Misaligned:
+      return fmt::format("'{}' is not aligned: it begins {} bytes past a multiple of its alignment ({} bytes items); "
+                         "pass {}.copy().",
+                         name, m.got, arg->item, name);
+    case Reason::Strides:
+      return strides_sentence(frame, *arg);
+    case Reason::StrideMultiple:
+      return fmt::format("'{}' has stride {} bytes along axis {}, which is no multiple of its item size {}; pass "
+                         "{}.copy().",
+                         name, m.got, m.axis, arg->item, name);
+    case Reason::SelfOverlap:
+      return fmt::format("'{}' is written, but elements of it share memory: shape {}, strides {} bytes; pass a copy.",
+                         name, given_shape(frame, *arg), tuple_text(frame.byte_strides[m.arg], arg->rank));
+    case Reason::Solve:
+      return fmt::format("'{}': {} = {} gives no value for '{}'.", name, source_text(plan, symbol_at(plan, m.index)),
+                         m.got, symbol_at(plan, m.index).name);
+    case Reason::Negative: {
+      const FrSymbol& symbol = symbol_at(plan, m.index);
+      const std::string source = source_text(plan, symbol);
+      return source == symbol.name
+                 ? fmt::format("'{}' is {}, but it must not be negative.", symbol.name, m.got)
+                 : fmt::format("'{}' from {} is {}, but it must not be negative.", symbol.name, source, m.got);
+    }
+    case Reason::Extent:
+      return extent_sentence(plan, frame);
+    case Reason::Guard:
+      return guard_sentence(plan, frame);
+    case Reason::Overlap:
+      return overlap_sentence(plan, frame);
+    case Reason::ExplicitMissing:
+      return fmt::format("'{}' must be given by keyword: no argument tells it.", symbol_at(plan, m.index).name);
+    case Reason::ExplicitDiffers: {
+      const FrSymbol& symbol = symbol_at(plan, m.index);
+      return fmt::format("'{}': {} = {}, but {} = {} was given.", symbol.name, source_text(plan, symbol),
+                         source_value(plan, frame, m.index), symbol.name, m.got);
+    }
+    case Reason::ReturnExtent: {
+      const FrReturn& r = *plan.returns[static_cast<size_t>(m.index)].declared;
+      return fmt::format("the result '{}' would have extent {} = {} along axis {}.", r.name != nullptr ? r.name : "",
+                         text_of(r.extents[m.axis], *plan.module), m.got, m.axis);
+    }
+    case Reason::Caller:
+    case Reason::None:
+      break;
+  }
+  return "the call was refused without a reason; please report it.";
+}
+
+Builtin builtin_of(Reason reason) {
+  switch (reason) {
+    case Reason::Dtype:
+    case Reason::ExplicitMissing:
+      return Builtin::Type;
+    case Reason::Solve:
+      return Builtin::Overflow;
+    default:
+      return Builtin::Value;
+  }
+}
+
+std::string recorded_sentence(const RecordedError& e, const std::string& message) {
+  switch (e.code) {
+    case FR_ERR_INDEX:
+      return fmt::format("index {} is out of bounds for axis {} with size {}", e.values[0], e.values[1], e.values[2]);
+    case FR_ERR_SHAPE:
+      return message.empty()
+                 ? fmt::format("extents {} and {} of axis {} differ", e.values[0], e.values[1], e.values[2])
+                 : message;
+    case FR_ERR_DOMAIN:
+      return message.empty() ? fmt::format("{} is outside of the domain of the operation", e.values[0]) : message;
+    case FR_ERR_ASSERT:
+      return message.empty() ? "an assertion of the program failed" : message;
+    case FR_ERR_MEMORY:
+      return fmt::format("{} bytes of memory cannot be had", e.values[0]);
+    case FR_ERR_UNDEFINED:
+      return message.empty() ? "a name was read before it was assigned" : message;
+    default:
+      return message.empty() ? fmt::format("the program failed with error {} ({})", e.code, e.values[0]) : message;
+  }
+}
+
+Builtin builtin_of_code(int32_t code) {
+  switch (code) {
+    case FR_ERR_INDEX:
+      return Builtin::Index;
+    case FR_ERR_MEMORY:
+      return Builtin::Memory;
+    case FR_ERR_ASSERT:
+    case FR_ERR_UNDEFINED:
+      return Builtin::Runtime;
+    default:
+      return Builtin::Value;
+  }
+}
+
+}  // namespace
+
+std::string tuple_text(const int64_t* values, int32_t count) {
+  std::string text = "(";
+  for (int32_t i = 0; i < count; ++i) text += fmt::format("{}{}", i > 0 ? ", " : "", values[i]);
+  return text + (count == 1 ? ",)" : ")");
+}
+
+Error refusal(const CallPlan& plan, const Frame& frame) {
+  return user_error(fmt::format("{}(): {}", plan.module->name, sentence(plan, frame)), builtin_of(frame.mismatch.reason));
+}
+
+Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded, const std::vector<Site>& sites) {
+  const char* name = plan.module->name;
+  if (recorded.code == 0)
+    return user_error(status >= FR_STATUS_USER ? fmt::format("{}(): the program returned status {}.", name, status)
+                                               : fmt::format("{}(): the run failed with status {} and recorded no error.",
+                                                             name, status),
+                      Builtin::Runtime);
+  static const Site kNowhere;
+  const bool known = recorded.site >= 0 && static_cast<size_t>(recorded.site) < sites.size();
+  const Site& site = known ? sites[static_cast<size_t>(recorded.site)] : kNowhere;
+  std::string text = fmt::format("{}(): {}", name, recorded_sentence(recorded, site.message));
+  if (!site.location.empty()) text += fmt::format(" ({})", site.location);
+  return user_error(text + ".", builtin_of_code(recorded.code));
+}
+
+}  // namespace ferrule

@@ -1,0 +1,28 @@
+// The sentences that tell why a call was refused or why a run failed. Cold: made only when an error is raised.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "call/frame.h"
+#include "runtime/call_ctx.h"
+
+namespace ferrule {
+
+// Where an error of a module comes from in the user's program, as FrHost::set_error's `site` counts them.
+struct Site {
+  std::string location;  // "file.py:12"; may be empty
+  std::string message;   // the program's own text of an assert or raise; may be empty
+};
+
+// The error for frame.mismatch; pointers and symbols of the frame are as far filled as binding came.
+Error refusal(const CallPlan& plan, const Frame& frame);
+
+// The error for a status that is not FR_OK: what ctx recorded, or the number itself.
+Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded, const std::vector<Site>& sites);
+
+// "(3, 4)", "(3,)", "()".
+std::string tuple_text(const int64_t* values, int32_t count);
+
+}  // namespace ferrule

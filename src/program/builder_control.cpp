@@ -1,0 +1,190 @@
+// Regions and the operations that hold them: loops, branches, values that they carry.
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "program/builder.h"
+
+namespace ferrule {
+
+ValueId ProgramBuilder::carried_view(const ValueType& type, std::vector<Expr> strides, const char* name) {
+  if (strides.size() != type.shape.size())
+    throw internal_error(fmt::format("A carried view of {} axes was given {} strides.", type.shape.size(), strides.size()));
+  return whole_view(new_buffer({.name = name,
+                                .dtype = type.dtype,
+                                .shape = type.shape,
+                                .strides = std::move(strides),
+                                .storage = Storage::Carried}));
+}
+
+std::vector<ValueId> ProgramBuilder::open_region(std::span<const Parameter> params) {
+  open_.push_back(std::make_unique<Region>());
+  live_regions_.push_back(true);
+  stack_.push_back({open_.back().get(), static_cast<uint32_t>(live_regions_.size()) - 1, {}});
+  ++memory_version_;
+  std::vector<ValueId> values;
+  for (const Parameter& param : params) {
+    if (param.type.kind == ValueKind::View)
+      values.push_back(carried_view(param.type, param.strides, "carried"));
+    else
+      values.push_back(new_value(param.type));
+  }
+  region().params = values;
+  return values;
+}
+
+Region ProgramBuilder::close_region(std::vector<ValueId> yields) {
+  if (open_.empty()) throw internal_error("No region is open.");
+  for (const ValueId id : yields) use(id);
+  Region closed = std::move(*open_.back());
+  closed.yields = std::move(yields);
+  live_regions_[stack_.back().serial] = false;
+  stack_.pop_back();
+  open_.pop_back();
+  ++memory_version_;
+  return closed;
+}
+
+void ProgramBuilder::check_carried(std::span<const ValueId> values, std::span<const ValueId> params, const char* what) const {
+  if (values.size() != params.size())
+    throw internal_error(fmt::format("A region with {} parameters got {} {}s.", params.size(), values.size(), what));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ValueType& given = program_.values[values[i]];
+    const ValueType& expected = program_.values[params[i]];
+    if (given.kind != expected.kind || given.dtype != expected.dtype || given.weak != expected.weak)
+      throw internal_error(fmt::format("The {} {} of a region has another kind or dtype ({}{}) than its parameter ({}{}).", what, i,
+                                       given.weak ? "weak " : "", name_of(given.dtype), expected.weak ? "weak " : "",
+                                       name_of(expected.dtype)));
+    if (given.shape.size() != expected.shape.size())
+      throw internal_error(fmt::format("The {} {} of a region has rank {}, its parameter rank {}.", what, i, given.shape.size(),
+                                       expected.shape.size()));
+    for (size_t axis = 0; axis < given.shape.size(); ++axis) {
+      const auto symbol = expected.shape[axis].as_symbol();
+      const bool carried = symbol && program_.symbols[*symbol].kind == SymbolKind::Opaque;
+      if (!carried && !facts_.prove_equal(given.shape[axis], expected.shape[axis]))
+        throw internal_error(fmt::format("The {} {} of a region has shape {}, its parameter {}.", what, i,
+                                         shape_text(given.shape), shape_text(expected.shape)));
+    }
+  }
+}
+
+std::vector<ValueId> ProgramBuilder::carried_results(std::span<const ValueId> params, std::span<const ValueId> initial,
+                                                     std::span<const ValueId> yields) {
+  std::vector<ValueId> results;
+  for (size_t i = 0; i < params.size(); ++i) {
+    const ValueType type = program_.values[params[i]];
+    if (type.kind != ValueKind::View) {
+      results.push_back(new_value(type));
+      continue;
+    }
+    const std::vector<BufferId> may_be = {program_.values[initial[i]].buffer, program_.values[yields[i]].buffer};
+    program_.buffers[type.buffer].may_be = may_be;
+    const ValueId result = carried_view(type, program_.buffers[type.buffer].strides, "after");
+    program_.buffers[program_.values[result].buffer].may_be = may_be;
+    results.push_back(result);
+  }
+  return results;
+}
+
+std::vector<ValueId> ProgramBuilder::append_control(Op op, std::vector<ValueId> results) {
+  op.results = results;
+  append(std::move(op));
+  ++memory_version_;
+  return results;
+}
+
+std::vector<ValueId> ProgramBuilder::for_loop(SymbolId variable, const Expr& lo, const Expr& hi, const Expr& step,
+                                              std::vector<ValueId> initial, Region body) {
+  if (step.is_constant(0)) throw user_error("The step of a loop must not be zero.");
+  for (const ValueId id : initial) use(id);
+  check_carried(initial, body.params, "initial value");
+  check_carried(body.yields, body.params, "yield");
+  std::vector<ValueId> results = carried_results(body.params, initial, body.yields);
+  Op op{.kind = OpKind::For, .operands = std::move(initial)};
+  op.symbol = variable;
+  op.lo = facts_.canonical(lo);
+  op.hi = facts_.canonical(hi);
+  op.step = facts_.canonical(step);
+  op.regions.push_back(std::move(body));
+  return append_control(std::move(op), std::move(results));
+}
+
+std::vector<ValueId> ProgramBuilder::while_loop(std::vector<ValueId> initial, Region test, Region body) {
+  for (const ValueId id : initial) use(id);
+  if (test.yields.size() != 1 || program_.values[test.yields[0]].kind != ValueKind::Scalar ||
+      program_.values[test.yields[0]].dtype != DType::Bool)
+    throw internal_error("The test of a while loop must yield one bool scalar.");
+  check_carried(initial, test.params, "initial value");
+  check_carried(initial, body.params, "initial value");
+  check_carried(body.yields, body.params, "yield");
+  std::vector<ValueId> results = carried_results(body.params, initial, body.yields);
+  for (size_t i = 0; i < test.params.size(); ++i) {
+    if (program_.values[test.params[i]].kind != ValueKind::View) continue;
+    program_.buffers[program_.values[test.params[i]].buffer].may_be =
+        program_.buffers[program_.values[body.params[i]].buffer].may_be;
+  }
+  Op op{.kind = OpKind::While, .operands = std::move(initial)};
+  op.regions.push_back(std::move(test));
+  op.regions.push_back(std::move(body));
+  return append_control(std::move(op), std::move(results));
+}
+
+std::vector<ValueId> ProgramBuilder::joined_results(const Region& then_region, const Region& else_region) {
+  if (then_region.yields.size() != else_region.yields.size())
+    throw internal_error(fmt::format("The branches of an if yield {} and {} values.", then_region.yields.size(),
+                                     else_region.yields.size()));
+  std::vector<ValueId> results;
+  for (size_t i = 0; i < then_region.yields.size(); ++i) {
+    const ValueType a = program_.values[then_region.yields[i]];
+    const ValueType b = program_.values[else_region.yields[i]];
+    if (a.kind != b.kind || a.dtype != b.dtype || a.weak != b.weak)
+      throw internal_error(fmt::format("The branches of an if yield different kinds or dtypes ({} and {}) as value {}.",
+                                       name_of(a.dtype), name_of(b.dtype), i));
+    if (!same_shape(a.shape, b.shape))
+      throw unsupported(fmt::format("Ferrule does not join arrays of shapes {} and {} from two branches; make them equal.",
+                                    shape_text(a.shape), shape_text(b.shape)));
+    if (a.kind != ValueKind::View) {
+      results.push_back(new_value(a));
+      continue;
+    }
+    // Strides that differ are carried with the address, as symbols of their own.
+    const auto strides_of_view = [&](const ValueType& view) {
+      const std::vector<Expr> strides = strides_of(view.buffer);
+      std::vector<Expr> result(view.shape.size(), Expr(0));
+      for (size_t axis = 0; axis < strides.size(); ++axis)
+        for (const AxisTerm& term : view.map.axes[axis].terms)
+          result[term.axis] = result[term.axis] + strides[axis] * term.step;
+      return result;
+    };
+    std::vector<Expr> strides = strides_of_view(a);
+    const std::vector<Expr> other = strides_of_view(b);
+    for (size_t axis = 0; axis < strides.size(); ++axis)
+      if (!facts_.prove_equal(strides[axis], other[axis]))
+        strides[axis] = Expr::symbol(program_.symbols.add("stride", SymbolKind::Opaque, false));
+    const ValueId result = carried_view(a, std::move(strides), "joined");
+    program_.buffers[program_.values[result].buffer].may_be = {a.buffer, b.buffer};
+    results.push_back(result);
+  }
+  return results;
+}
+
+std::vector<ValueId> ProgramBuilder::if_else(ValueId condition, Region then_region, Region else_region) {
+  const ValueType& type = use(condition);
+  if (type.kind != ValueKind::Scalar || type.dtype != DType::Bool)
+    throw internal_error("The condition of an if must be a bool scalar.");
+  std::vector<ValueId> results = joined_results(then_region, else_region);
+  Op op{.kind = OpKind::If, .operands = {condition}};
+  op.regions.push_back(std::move(then_region));
+  op.regions.push_back(std::move(else_region));
+  return append_control(std::move(op), std::move(results));
+}
+
+std::vector<ValueId> ProgramBuilder::if_else(const Condition& condition, Region then_region, Region else_region) {
+  std::vector<ValueId> results = joined_results(then_region, else_region);
+  Op op{.kind = OpKind::If};
+  op.condition = condition;
+  op.regions.push_back(std::move(then_region));
+  op.regions.push_back(std::move(else_region));
+  return append_control(std::move(op), std::move(results));
+}
+
+}  // namespace ferrule
