@@ -1,11 +1,13 @@
-// The whole pipeline: a Program in, an Artifact out.
+// The whole pipeline: a Program in, an Artifact out. compiler.cpp is the table of contents of the compiler.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "artifact/artifact.h"
+#include "artifact/key.h"
 #include "artifact/store.h"
 #include "build/flags.h"
 #include "pass.h"
@@ -13,26 +15,43 @@
 
 namespace ferrule {
 
-struct CompileOptions {
-  BuildOptions build;         // target, mode, flags, include_dir
-  std::string compiler;       // requested C++ compiler; empty: CXX, c++, g++, clang++
+struct EmitRequest {
   bool strict_scalars = false;
-  bool alias_version = false; // also emit run_alias, right for every overlap of arguments
-  PassOptions passes;
+  bool alias_version = false;  // also emit run_alias, right for every overlap of arguments
+  PassOptions passes;          // `off` is part of the key
 };
 
-struct Compilation {
-  Artifact artifact;
-  std::string source;
-  bool built = false;  // false: the store had it
+struct EmittedSource {
+  std::string source;       // one C++ translation unit
+  Ingredients ingredients;  // of the first-level key
   std::vector<StageTime> times;
   std::vector<std::pair<std::string, std::string>> text;  // output of each stage, with PassOptions::keep_text
 };
 
-// Compiles through `store`. Throws Error of kind Build when the C++ compiler fails, Internal when a stage broke a rule.
+// The stages up to the C++ text; runs no compiler. Throws Error(Internal) when a stage broke a rule.
+EmittedSource emit_source(const Program& program, const EmitRequest& request);
+
+struct CompileOptions {
+  EmitRequest emit;
+  BuildOptions build;    // target, mode, flags, include_dir
+  std::string compiler;  // requested C++ compiler; empty: CXX, c++, g++, clang++
+};
+
+struct Compilation {
+  Artifact artifact;
+  EmittedSource emitted;
+  bool built = false;  // false: the store had it
+};
+
+// All stages, through `store`. Throws Error of kind Build when the C++ compiler fails.
 Compilation compile(const Program& program, const CompileOptions& options, Store& store);
 
-// The emitted C++ alone, without a compiler: for ir("source"), ferrule-opt and tests.
-std::string emit_source(const Program& program, const CompileOptions& options, Passes& passes);
+// "program", "analyse", "lower", the passes of schedule in order, "emit".
+std::vector<std::string> stage_names();
+// Throws user_error naming the stages where `name` is none of them.
+void require_stage(const std::string& name);
+
+// SHA-256 over the compiler's own sources; part of every first-level key.
+std::string_view compiler_digest();
 
 }  // namespace ferrule

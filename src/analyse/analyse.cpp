@@ -91,7 +91,9 @@ Pairs distinct_pairs(const Program& program, const Walk& walk, const ProgramFact
   Pairs pairs;
   for (BufferId a = 0; a < count; ++a) {
     for (BufferId b = a + 1; b < count; ++b) {
-      if (program.buffers[a].storage == Storage::Alias || program.buffers[b].storage == Storage::Alias) continue;
+      const Storage first = program.buffers[a].storage, second = program.buffers[b].storage;
+      if (first == Storage::Alias || second == Storage::Alias) continue;
+      if (first != Storage::Carried && second != Storage::Carried) continue;
       if (intersects(facts.roots[a], facts.roots[b])) pairs.insert({a, b});
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <utility>
+#include <string>
 #include <vector>
 
 #include "program/program.h"
@@ -27,5 +28,8 @@ struct ProgramFacts {
 };
 
 ProgramFacts analyse(const Program& program);
+
+// Readable text of it, for FERRULE_DUMP.
+std::string print(const ProgramFacts& facts);
 
 }  // namespace ferrule

@@ -102,9 +102,10 @@ std::string HeaderDigests::digest(const std::string& include_dir) {
   Stamps stamps;
   FileStamp abi;
   if (int error = stamp_of(root + "/abi.h", &abi)) {
-    throw Error(ErrorKind::Build, fmt::format("The header 'ferrule/abi.h' was not found in '{}' ({}); reinstall Ferrule "
-                                              "or correct the include folder.",
-                                              include_dir, errno_text(error)));
+    throw Error(ErrorKind::Build,
+                fmt::format("The header 'ferrule/abi.h' was not found in '{}' ({}); reinstall Ferrule "
+                            "or correct the include folder.",
+                            include_dir, errno_text(error)));
   }
   stamps.emplace("abi.h", abi);
   collect_stamps(root, "rt", &stamps);

@@ -1,6 +1,6 @@
 // Two-level keys. The first names the emitted source (program, signature, options, compiler sources); the second names
-// the entry in a store (source, binding, toolchain, flags, target, runtime headers). Both are digests of an ordered list
-// of named ingredients, which is kept beside the entry so that two of them can be compared.
+// the entry in a store (source, binding, toolchain, flags, target, runtime headers). Both are digests of an ordered
+// list of named ingredients, which is kept beside the entry so that two of them can be compared.
 #pragma once
 
 #include <map>

@@ -116,6 +116,14 @@ std::map<std::string, std::string> files_of(const Entry& entry) {
   return {{kModuleFile, entry.module}, {kSourceFile, entry.source}, {kLogFile, entry.log}, {kManifestFile, manifest}};
 }
 
+std::string key_in(const std::map<std::string, std::string>& files) {
+  auto found = files.find(kManifestFile);
+  if (found == files.end()) return "";
+  json root = json::parse(found->second, nullptr, /*allow_exceptions=*/false);
+  const json::json_pointer path("/body/artifact/key");
+  return root.is_object() && root.contains(path) && root[path].is_string() ? root[path].get<std::string>() : "";
+}
+
 std::string read_entry(const std::string& key, std::map<std::string, std::string> files, Entry* entry) {
   for (const char* name : {kManifestFile, kModuleFile, kSourceFile, kLogFile}) {
     if (!files.contains(name)) return fmt::format("'{}' is missing", name);

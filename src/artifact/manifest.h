@@ -60,8 +60,11 @@ bool matches(const Manifest::File& file, std::string_view content);
 // The files of an entry as they lie in a store, manifest.json included.
 std::map<std::string, std::string> files_of(const Entry& entry);
 
-// The reverse, verified: every file is listed, has its size and digest, and nothing else is there; the ingredients give
-// `key`; the manifest is as it was written. Empty on success, else what is wrong.
+// The key that the manifest among the files of an entry names; empty where it names none. Not verified.
+std::string key_in(const std::map<std::string, std::string>& files);
+
+// The reverse of files_of, verified: every file is listed, has its size and digest, and nothing else is there; the
+// ingredients give `key`; the manifest is as it was written. Empty on success, else what is wrong.
 std::string read_entry(const std::string& key, std::map<std::string, std::string> files, Entry* entry);
 
 }  // namespace ferrule

@@ -89,7 +89,7 @@ std::string failure_of(const ProcessResult& result, const BuildOptions& options,
   if (result.timed_out) return fmt::format("did not end within {} s", options.time_limit_s);
   if (result.signal != 0) return fmt::format("was killed by signal {}", result.signal);
   if (result.exit_status != 0) return fmt::format("failed with exit status {}", result.exit_status);
-  if (module.compare(0, 4, "\x7f" "ELF") != 0) return "wrote no shared object";
+  if (module.compare(0, 4, "\177ELF") != 0) return "wrote no shared object";
   return "";
 }
 
@@ -120,8 +120,9 @@ Binary build(const std::string& source, const Toolchain& toolchain, const Target
   read_file(folder + "/module.so", &binary.bytes);
   if (std::string failure = failure_of(result, options, binary.bytes); !failure.empty()) {
     const std::string kept = work.keep(parent, digest);
-    throw build_error(fmt::format("The C++ compiler {}: {}; the source is kept in '{}/source.cpp', the command was '{}'.",
-                                  failure, first_error(binary.log), kept, shown));
+    throw build_error(
+        fmt::format("The C++ compiler {}: {}; the source is kept in '{}/source.cpp', the command was '{}'.", failure,
+                    first_error(binary.log), kept, shown));
   }
   return binary;
 }

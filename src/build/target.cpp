@@ -82,7 +82,7 @@ void parse_clang(const std::vector<std::string>& words, Target* target) {
 }
 
 const std::vector<std::string>& baseline_features() {
-  static const std::vector<std::string> features = {"avx",  "avx2",   "bmi",  "bmi2",   "f16c",   "fma",  "lzcnt",
+  static const std::vector<std::string> features = {"avx",   "avx2",   "bmi",  "bmi2",   "f16c",   "fma",  "lzcnt",
                                                     "movbe", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"};
   return features;
 }

@@ -21,9 +21,15 @@ bool is_dense(const ArgPlan& arg, const int64_t* shape, const int64_t* byte_stri
   return true;
 }
 
-Strided strided(const CallPlan& plan, const Frame& frame, uint16_t arg) {
-  const ArgPlan& a = plan.args[arg];
-  return {static_cast<const char*>(frame.pointers[arg]), a.item, a.rank, frame.shapes[arg], frame.byte_strides[arg]};
+Strided strided(const ArgPlan& arg, const Frame& frame) {
+  return {static_cast<const char*>(frame.pointers[arg.index]), arg.item, arg.rank, frame.shapes[arg.index],
+          frame.byte_strides[arg.index]};
+}
+
+// What is left to say of a pair whose ranges meet.
+[[gnu::noinline]] bool allows_meeting(const CallPlan& plan, const PairPlan& pair, const Frame& frame) {
+  const Strided a = strided(plan.args[pair.written], frame), b = strided(plan.args[pair.other], frame);
+  return (pair.allowed == FR_ALIAS_IDENTICAL && identical(a, b)) || !may_share_bytes(a, b);
 }
 
 }  // namespace
@@ -47,12 +53,12 @@ bool test_layout(const ArgPlan& arg, Frame& frame, const void* data, const int64
   return true;
 }
 
-void bind_none(const CallPlan& plan, const ArgPlan& arg, Frame& frame) {
+void bind_none(const ArgPlan& arg, Frame& frame) {
   frame.pointers[arg.index] = nullptr;
   frame.shapes[arg.index] = nullptr;
   frame.byte_strides[arg.index] = nullptr;
   frame.ranges[arg.index] = {nullptr, nullptr};
-  for (uint32_t d = arg.first_define; d < arg.end_define; ++d) frame.symbols[plan.defines[d].symbol] = 0;
+  for (const Define* d = arg.defines; d != arg.defines_end; ++d) frame.symbols[d->symbol] = 0;
   if (arg.symbol >= 0) frame.symbols[arg.symbol] = 0;
 }
 
@@ -97,19 +103,29 @@ bool apply_explicit_symbols(const CallPlan& plan, Frame& frame) {
   return true;
 }
 
-bool test_overlap(const CallPlan& plan, Frame& frame) {
-  for (const ArgPlan& arg : plan.args)
-    if (arg.kind == FR_ARG_ARRAY && frame.shapes[arg.index] != nullptr)
-      frame.ranges[arg.index] = range_of(strided(plan, frame, static_cast<uint16_t>(arg.index)));
-  int32_t index = 0;
-  for (const PairPlan& pair : plan.pairs) {
-    if (ranges_meet(frame.ranges[pair.written], frame.ranges[pair.other])) [[unlikely]] {
-      const Strided a = strided(plan, frame, pair.written), b = strided(plan, frame, pair.other);
-      const bool allowed = pair.allowed == FR_ALIAS_IDENTICAL && identical(a, b);
-      if (!allowed && may_share_bytes(a, b)) return frame.fail({Reason::Overlap, pair.written, -1, index});
+bool evaluate_result_extents(const CallPlan& plan, Frame& frame) {
+  for (const ReturnPlan& result : plan.returns) {
+    if (result.kind != FR_RETURN_ARRAY) continue;
+    for (int32_t axis = 0; axis < result.rank; ++axis) {
+      const uint32_t e = result.first_extent + static_cast<uint32_t>(axis);
+      const Evaluated extent = plan.return_extents[e].eval(frame.symbols, frame.pointers);
+      if (extent.value < 0 || extent.overflow)
+        return frame.fail({extent.overflow ? Reason::ReturnOverflow : Reason::ReturnExtent, -1, axis,
+                           static_cast<int32_t>(&result - plan.returns.data()), extent.value});
+      frame.extents[e] = extent.value;
     }
-    ++index;
   }
+  return true;
+}
+
+bool test_overlap(const CallPlan& plan, Frame& frame) {
+  Range* const ranges = frame.ranges;
+  const int64_t* const* const shapes = frame.shapes;
+  for (const ArgPlan& arg : plan.args)
+    if (arg.kind == FR_ARG_ARRAY && shapes[arg.index] != nullptr) ranges[arg.index] = range_of(strided(arg, frame));
+  for (const PairPlan& pair : plan.pairs)
+    if (ranges_meet(ranges[pair.written], ranges[pair.other]) && !allows_meeting(plan, pair, frame)) [[unlikely]]
+      return frame.fail({Reason::Overlap, pair.written, -1, static_cast<int32_t>(&pair - plan.pairs.data())});
   return true;
 }
 

@@ -16,7 +16,7 @@ struct Piece {
 };
 
 std::string at_least(const Piece& piece, int level) {
-  return piece.level >= level ? piece.text : "(" + piece.text + ")";
+  return piece.level >= level ? piece.text : fmt::format("({})", piece.text);
 }
 
 struct Operator {
@@ -74,8 +74,8 @@ Piece take(std::vector<Piece>& stack) {
 
 Piece combine(int64_t op, std::vector<Piece>& stack) {
   const Piece b = take(stack);
-  if (op == FR_X_NEG) return {"-" + at_least(b, 3), 2};
-  if (op == FR_X_NOT) return {"not " + at_least(b, 4), 0};
+  if (op == FR_X_NEG) return {fmt::format("-{}", at_least(b, 3)), 2};
+  if (op == FR_X_NOT) return {fmt::format("not {}", at_least(b, 4)), 0};
   if (op == FR_X_FFROMI) return b;
   const Piece a = take(stack);
   if (op == FR_X_SELECT) return {fmt::format("({} if {} else {})", a.text, take(stack).text, b.text), 4};

@@ -26,7 +26,8 @@ enum class Reason : uint8_t {
   Overlap,           // pair `index`
   ExplicitMissing,   // symbol `index`
   ExplicitDiffers,   // symbol `index`; got: the value given
-  ReturnExtent,      // return `index`, axis: negative or beyond 64 bits
+  ReturnExtent,      // return `index`, axis: negative
+  ReturnOverflow,    // return `index`, axis: beyond 64 bits
   Dtype,             // got: the FrDType given
   Caller,            // found by the layer above, which knows the text
 };
@@ -51,7 +52,7 @@ class Frame {
   const int64_t** byte_strides;
   int64_t* symbols;               // one per symbol
   ScalarSlot* scalars;            // then one per return
-  Range* ranges;                  // filled by check_overlap
+  Range* ranges;                  // filled by test_overlap
   int64_t* extents;               // of the returned arrays, as ReturnPlan::first_extent counts them
   ExplicitSymbol* explicit_given; // n_explicit of them; room for one per symbol
   uint32_t n_explicit = 0;
@@ -69,28 +70,20 @@ class Frame {
 };
 
 inline Frame::Frame(const CallPlan& plan) {
-  const size_t n_args = plan.args.size(), n_returns = plan.returns.size(), n_symbols = plan.module->n_symbols;
-  const size_t bytes = (n_args + n_returns) * (sizeof(ScalarSlot) + sizeof(void*)) +
-                       n_args * (sizeof(Range) + 2 * sizeof(void*)) +
-                       n_symbols * (sizeof(int64_t) + sizeof(ExplicitSymbol)) +
-                       plan.return_extents.size() * sizeof(int64_t);
-  unsigned char* next = inline_;
-  if (bytes > kInline) [[unlikely]] {
-    heap_.reset(new unsigned char[bytes]);
-    next = heap_.get();
+  unsigned char* block = inline_;
+  const FrameLayout& layout = plan.frame;
+  if (layout.bytes > kInline) [[unlikely]] {
+    heap_.reset(new unsigned char[layout.bytes]);
+    block = heap_.get();
   }
-  const auto take = [&next]<class T>(T*& member, size_t count) {
-    member = reinterpret_cast<T*>(next);
-    next += count * sizeof(T);
-  };
-  take(scalars, n_args + n_returns);
-  take(ranges, n_args);
-  take(explicit_given, n_symbols);
-  take(pointers, n_args + n_returns);
-  take(shapes, n_args);
-  take(byte_strides, n_args);
-  take(symbols, n_symbols);
-  take(extents, plan.return_extents.size());
+  scalars = reinterpret_cast<ScalarSlot*>(block);
+  ranges = reinterpret_cast<Range*>(block + layout.ranges);
+  explicit_given = reinterpret_cast<ExplicitSymbol*>(block + layout.explicit_given);
+  pointers = reinterpret_cast<void**>(block + layout.pointers);
+  shapes = reinterpret_cast<const int64_t**>(block + layout.shapes);
+  byte_strides = reinterpret_cast<const int64_t**>(block + layout.byte_strides);
+  symbols = reinterpret_cast<int64_t*>(block + layout.symbols);
+  extents = reinterpret_cast<int64_t*>(block + layout.extents);
 }
 
 }  // namespace ferrule

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "call/frame.h"
 #include "load/entries.h"
 
 namespace ferrule {
@@ -50,8 +51,9 @@ ArgPlan plan_argument(const FrModule& module, uint32_t i) {
 // Which symbols each argument defines, grouped by argument in `plan.defines`.
 void plan_symbols(CallPlan& plan) {
   const FrModule& module = *plan.module;
+  plan.defines.reserve(module.n_symbols);  // at most one a symbol, so that pointers into it stay valid
   for (ArgPlan& arg : plan.args) {
-    arg.first_define = static_cast<uint32_t>(plan.defines.size());
+    arg.defines = plan.defines.data() + plan.defines.size();
     for (uint32_t s = 0; s < module.n_symbols; ++s) {
       const FrSymbol& symbol = entry_at(module.symbols, s);
       if (symbol.source == FR_SYMBOL_EXPLICIT || symbol.arg != arg.index) continue;
@@ -67,7 +69,7 @@ void plan_symbols(CallPlan& plan) {
       plan.defines.push_back({number, symbol.axis, symbol.source == FR_SYMBOL_STRIDE, (symbol.flags & 1) != 0,
                               symbol.solve.count == 0, Expr::make_solve(symbol.solve, module)});
     }
-    arg.end_define = static_cast<uint32_t>(plan.defines.size());
+    arg.defines_end = plan.defines.data() + plan.defines.size();
   }
   for (uint32_t s = 0; s < module.n_symbols; ++s) {
     const FrSymbol& symbol = entry_at(module.symbols, s);
@@ -79,15 +81,10 @@ void plan_symbols(CallPlan& plan) {
 }
 
 // Whether the axis itself gives the symbol that its declared value is: nothing is left to check then.
-bool defined_here(const CallPlan& plan, const ArgPlan& arg, const Check& check) {
-  if (check.expected.symbol() < 0) return false;
-  for (uint32_t d = arg.first_define; d < arg.end_define; ++d) {
-    const Define& define = plan.defines[d];
-    if (define.plain && define.symbol == check.expected.symbol() && define.axis == check.axis &&
-        define.stride == check.stride)
-      return true;
-  }
-  return false;
+bool defined_here(const ArgPlan& arg, const Check& check) {
+  return std::any_of(arg.defines, arg.defines_end, [&](const Define& define) {
+    return define.plain && define.symbol == check.symbol && define.axis == check.axis && define.stride == check.stride;
+  });
 }
 
 void plan_checks(CallPlan& plan) {
@@ -99,8 +96,9 @@ void plan_checks(CallPlan& plan) {
       for (int32_t axis = 0; axis < arg.rank; ++axis) {
         const FrExpr& code = stride ? arg.declared->strides[axis] : arg.declared->extents[axis];
         if (code.count == 0) continue;
-        Check check{arg.index, static_cast<uint8_t>(axis), stride, Expr::make(code, *plan.module)};
-        if (!defined_here(plan, arg, check)) plan.checks.push_back(std::move(check));
+        Check check{arg.index, static_cast<uint8_t>(axis), stride, -1, Expr::make(code, *plan.module)};
+        check.symbol = check.expected.symbol();
+        if (!defined_here(arg, check)) plan.checks.push_back(std::move(check));
       }
     }
   }
@@ -123,7 +121,6 @@ void plan_returns(CallPlan& plan) {
                             static_cast<uint32_t>(plan.return_extents.size())});
     if (r.kind == FR_RETURN_ARRAY)
       for (int axis = 0; axis < r.rank; ++axis) plan.return_extents.push_back(Expr::make(r.extents[axis], module));
-    plan.made_returns |= r.kind == FR_RETURN_VIEW || r.kind == FR_RETURN_DYNAMIC;
   }
 }
 
@@ -152,10 +149,29 @@ void plan_pairs(CallPlan& plan) {
   }
 }
 
+FrameLayout lay_out(const CallPlan& plan) {
+  const size_t n_args = plan.args.size(), n_slots = n_args + plan.returns.size(), n_symbols = plan.module->n_symbols;
+  size_t next = n_slots * sizeof(ScalarSlot);  // at offset 0: they need the largest alignment
+  const auto take = [&next](size_t bytes) {
+    next += bytes;
+    return static_cast<uint32_t>(next - bytes);
+  };
+  FrameLayout layout{};
+  layout.ranges = take(n_args * sizeof(Range));
+  layout.explicit_given = take(n_symbols * sizeof(ExplicitSymbol));
+  layout.pointers = take(n_slots * sizeof(void*));
+  layout.shapes = take(n_args * sizeof(void*));
+  layout.byte_strides = take(n_args * sizeof(void*));
+  layout.symbols = take(n_symbols * sizeof(int64_t));
+  layout.extents = take(plan.return_extents.size() * sizeof(int64_t));
+  layout.bytes = static_cast<uint32_t>(next);
+  return layout;
+}
+
 }  // namespace
 
 CallPlan make_plan(const FrModule& module) {
-  CallPlan plan{};
+  CallPlan plan;
   plan.module = &module;
   for (uint32_t i = 0; i < module.n_args; ++i) plan.args.push_back(plan_argument(module, i));
   plan_symbols(plan);
@@ -168,9 +184,12 @@ CallPlan make_plan(const FrModule& module) {
   plan.work = Expr::make(module.work, module);
   plan.n_positional = module.n_positional;
   if (plan.n_positional > module.n_args) throw contradiction(module, "more positional arguments than arguments");
+  for (uint32_t i = 0; i < plan.n_positional; ++i)
+    if (plan.args[i].hidden) throw contradiction(module, "a hidden argument that is given by position");
   plan.stateless = (module.flags & FR_MODULE_STATELESS) != 0;
   plan.strict_scalars = (module.flags & FR_MODULE_STRICT_SCALARS) != 0;
   plan.returns_tuple = (module.flags & FR_MODULE_RETURNS_TUPLE) != 0 || module.n_returns > 1;
+  plan.frame = lay_out(plan);
   return plan;
 }
 

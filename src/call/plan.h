@@ -25,7 +25,8 @@ struct Define {
 struct Check {
   int32_t arg;
   uint8_t axis;
-  bool stride;  // not tested where the axis has at most one element
+  bool stride;     // not tested where the axis has at most one element
+  int32_t symbol;  // that `expected` is; -1 for any other expression
   Expr expected;
 };
 
@@ -40,7 +41,7 @@ struct ArgPlan {
   uint8_t inner_axis;  // of unit stride, FR_LAYOUT_INNER
   bool written, optional, hidden, weak, keyword_only;
   int32_t symbol;  // of an integer scalar; -1 where it has none
-  uint32_t first_define, end_define;  // into CallPlan::defines
+  const Define *defines, *defines_end;  // into CallPlan::defines
 };
 
 struct ReturnPlan {
@@ -68,8 +69,18 @@ struct ExplicitSymbol {
   int64_t value;
 };
 
+// Byte offsets of the arrays of a Frame in its block.
+struct FrameLayout {
+  uint32_t ranges, explicit_given, pointers, shapes, byte_strides, symbols, extents, bytes;
+};
+
+// Movable, not copyable: arguments point into `defines`.
 struct CallPlan {
-  const FrModule* module;
+  CallPlan() = default;
+  CallPlan(CallPlan&&) = default;
+  CallPlan(const CallPlan&) = delete;
+
+  const FrModule* module = nullptr;
   std::vector<ArgPlan> args;
   std::vector<ReturnPlan> returns;
   std::vector<Define> defines;
@@ -79,8 +90,9 @@ struct CallPlan {
   std::vector<Expr> return_extents;
   std::vector<int32_t> explicit_symbols;  // given by keyword only, and required
   Expr arena_bytes, work;
-  uint32_t n_positional;
-  bool stateless, strict_scalars, returns_tuple, made_returns;  // made_returns: some are views or dynamic
+  FrameLayout frame{};
+  uint32_t n_positional = 0;
+  bool stateless = false, strict_scalars = false, returns_tuple = false;
 };
 
 // Reads the whole descriptor and verifies it: expressions, indices, ranks, element types. Raises Incompatible for one that

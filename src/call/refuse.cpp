@@ -87,6 +87,10 @@ std::string extent_sentence(const CallPlan& plan, const Frame& frame) {
   if (check.expected.is_constant())
     return fmt::format("'{}' has shape {}, but {} is expected.", name, given_shape(frame, arg),
                        expected_shape(plan, arg));
+  for (const Define* d = arg.defines; d != arg.defines_end; ++d)
+    if (d->axis == check.axis && !d->stride)
+      return fmt::format("'{}' has shape {}, but {} is expected: no '{}' makes {} = {}.", name, given_shape(frame, arg),
+                         expected_shape(plan, arg), symbol_at(plan, d->symbol).name, text_of(code, *plan.module), m.got);
   std::string sources;
   for (uint32_t i = 0; i + 1 < code.count; ++i) {
     const int64_t op = code.code[i] & 0xff;
@@ -190,6 +194,11 @@ std::string sentence(const CallPlan& plan, const Frame& frame) {
       return fmt::format("the result '{}' would have extent {} = {} along axis {}.", r.name != nullptr ? r.name : "",
                          text_of(r.extents[m.axis], *plan.module), m.got, m.axis);
     }
+    case Reason::ReturnOverflow: {
+      const FrReturn& r = *plan.returns[static_cast<size_t>(m.index)].declared;
+      return fmt::format("the extent {} of the result '{}' along axis {} does not fit into 64 bits.",
+                         text_of(r.extents[m.axis], *plan.module), r.name != nullptr ? r.name : "", m.axis);
+    }
     case Reason::Caller:
     case Reason::None:
       break;
@@ -203,6 +212,7 @@ Builtin builtin_of(Reason reason) {
     case Reason::ExplicitMissing:
       return Builtin::Type;
     case Reason::Solve:
+    case Reason::ReturnOverflow:
       return Builtin::Overflow;
     default:
       return Builtin::Value;
@@ -222,7 +232,8 @@ std::string recorded_sentence(const RecordedError& e, const std::string& message
     case FR_ERR_ASSERT:
       return message.empty() ? "an assertion of the program failed" : message;
     case FR_ERR_MEMORY:
-      return fmt::format("{} bytes of memory cannot be had", e.values[0]);
+      return e.values[0] < 0 ? "more than 2**63 bytes of memory cannot be had"
+                             : fmt::format("{} bytes of memory cannot be had", e.values[0]);
     case FR_ERR_UNDEFINED:
       return message.empty() ? "a name was read before it was assigned" : message;
     default:

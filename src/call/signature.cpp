@@ -58,7 +58,7 @@ std::string signature_text(const FrModule& module) {
   for (uint32_t i = 0; i < module.n_returns; ++i) results.push_back(return_text(entry_at(module.returns, i), module));
   std::string text = fmt::format("{}({})", module.name, fmt::join(parameters, ", "));
   const bool tuple = (module.flags & FR_MODULE_RETURNS_TUPLE) != 0 || results.size() > 1;
-  if (!results.empty()) text += fmt::format(tuple ? " -> ({})" : " -> {}", fmt::join(results, ", "));
+  if (!results.empty()) text += fmt::format(" -> {}{}{}", tuple ? "(" : "", fmt::join(results, ", "), tuple ? ")" : "");
   return text;
 }
 

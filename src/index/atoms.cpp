@@ -86,12 +86,20 @@ void flatten(AtomKind kind, const Expr& operand, std::vector<Expr>* operands) {
   }
 }
 
-bool is_operand_of_dual(AtomKind kind, const Expr& operand, const std::vector<Expr>& others) {
-  const Atom* atom = as_atom(operand);
-  if (!atom || atom->kind != (kind == AtomKind::Min ? AtomKind::Max : AtomKind::Min)) return false;
-  return std::any_of(atom->operands->begin(), atom->operands->end(), [&](const Expr& inner) {
-    return std::find(others.begin(), others.end(), inner) != others.end();
-  });
+AtomKind dual(AtomKind kind) { return kind == AtomKind::Min ? AtomKind::Max : AtomKind::Min; }
+
+// Whether `operand` is an inner max (for min) one of whose operands is no smaller than another operand of the min.
+bool is_absorbed(AtomKind kind, const Expr& operand, const std::vector<Expr>& operands) {
+  std::vector<Expr> inner;
+  flatten(dual(kind), operand, &inner);
+  if (inner.size() == 1) return false;
+  for (const Expr& part : inner) {
+    for (const Expr& other : operands) {
+      auto margin = (kind == AtomKind::Min ? part - other : other - part).constant();
+      if (margin && *margin >= 0) return true;
+    }
+  }
+  return false;
 }
 
 // Of operands that differ by a constant one stays; the smallest constant and the common divisor move outside.
@@ -111,7 +119,7 @@ Expr extreme(AtomKind kind, const Expr& a, const Expr& b) {
     }
   }
   const std::vector<Expr> all = operands;
-  std::erase_if(operands, [&](const Expr& operand) { return is_operand_of_dual(kind, operand, all); });
+  std::erase_if(operands, [&](const Expr& operand) { return is_absorbed(kind, operand, all); });
   if (operands.size() == 1) return operands[0];
   int64_t offset = operands[0].node().constant;
   int64_t highest = offset;
@@ -134,42 +142,25 @@ Expr extreme(AtomKind kind, const Expr& a, const Expr& b) {
   return make_atom(kind, std::move(operands)) * Expr(scale) + Expr(offset);
 }
 
-// base == root ** power with the largest power; base of magnitude >= 2.
-std::pair<int64_t, int64_t> primitive_root(int64_t base) {
-  for (int64_t power = 62; power >= 2; --power) {
-    if (base < 0 && power % 2 == 0) continue;
-    int64_t root = 2;
-    // Roots of powers above 2 are small; squares need a search by halving.
-    int64_t high = power == 2 ? 3037000499 : power == 3 ? 2097151 : 1 << 16;
-    uint64_t target = checked::magnitude(base);
-    auto raise = [&](int64_t r) {
-      unsigned __int128 value = 1;
-      for (int64_t i = 0; i < power && value <= target; ++i) value *= static_cast<unsigned __int128>(r);
-      return value;
-    };
-    while (root < high) {
-      int64_t middle = root + (high - root) / 2;
-      if (raise(middle) >= target) {
-        high = middle;
-      } else {
-        root = middle + 1;
-      }
-    }
-    if (raise(root) == target) return {base < 0 ? -root : root, power};
-  }
-  return {base, 1};
-}
-
 Expr power_atom(const Expr& base, const Expr& exponent) {
   if (exponent.constant()) return pow(base, exponent);
   return make_atom(AtomKind::Pow, {base, exponent});
 }
 
+// A power of -1 and of primes, so that 4**i and 2**i * 2**i are one expression. Factors above the limit stay together.
 Expr power_of_constant(int64_t base, const Expr& exponent) {
-  if (base == 1) return Expr(1);
-  if (base == 0 || base == -1) return power_atom(Expr(base), exponent);
-  auto [root, power] = primitive_root(base);
-  return power_atom(Expr(root), exponent * Expr(power));
+  constexpr uint64_t kLargestPrime = 1 << 12;
+  if (base == 0) return power_atom(Expr(0), exponent);
+  Expr result = base < 0 ? power_atom(Expr(-1), exponent) : Expr(1);
+  uint64_t rest = checked::magnitude(base);
+  for (uint64_t prime = 2; prime <= kLargestPrime && prime * prime <= rest; ++prime) {
+    int64_t power = 0;
+    for (; rest % prime == 0; rest /= prime) ++power;
+    if (power > 0) result = result * power_atom(Expr(static_cast<int64_t>(prime)), exponent * Expr(power));
+  }
+  if (rest > static_cast<uint64_t>(INT64_MAX)) checked::overflow();
+  if (rest > 1) result = result * power_atom(Expr(static_cast<int64_t>(rest)), exponent);
+  return result;
 }
 
 Expr power_by_constant(const Expr& base, int64_t exponent) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,10 +25,11 @@ enum class AtomKind : uint8_t {
   Pow,  // a ** b, b >= 0
 };
 
-struct ExprNode;  // canonical polynomial over atoms; defined in expr.cpp's private header
+struct ExprNode;  // canonical polynomial over atoms; defined in index/node.h, private to index/
 
 // An immutable value: a polynomial with int64 coefficients over atoms, in one canonical order, so that equal
-// polynomials compare equal structurally. Copies are cheap. Arithmetic that overflows 64 bits throws.
+// polynomials compare equal structurally. Copies are cheap. Arithmetic that overflows 64 bits throws. Powers with a
+// symbolic exponent are rewritten as if their exponents are not negative (R * R**i is R**(i + 1)).
 class Expr {
  public:
   Expr(int64_t constant = 0);  // NOLINT: integers are expressions
@@ -41,7 +43,8 @@ class Expr {
   std::vector<SymbolId> symbols() const;
   bool uses(SymbolId id) const;
 
-  // The expression as coefficient * symbol + rest with neither part using the symbol; nullopt if it is not affine in it.
+  // The expression as coefficient * symbol + rest with neither part using the symbol; nullopt if it is not affine in
+  // it.
   std::optional<std::pair<Expr, Expr>> split(SymbolId id) const;
   Expr substitute(SymbolId id, const Expr& value) const;
   // Replaces every symbol for which `value` gives an expression.
@@ -53,6 +56,7 @@ class Expr {
   bool operator==(const Expr& other) const;
   // A total, deterministic order (not by value).
   static int compare(const Expr& left, const Expr& right);
+  // Equal expressions hash equal, in every process.
   size_t hash() const;
 
   const ExprNode& node() const { return *node_; }
@@ -101,3 +105,8 @@ std::string to_string(const Condition& condition, const SymbolNames& name);
 std::vector<int64_t> to_postfix(const Condition& condition, const std::function<int64_t(SymbolId)>& slot);
 
 }  // namespace ferrule
+
+template <>
+struct std::hash<ferrule::Expr> {
+  size_t operator()(const ferrule::Expr& expr) const { return expr.hash(); }
+};

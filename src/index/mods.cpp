@@ -5,10 +5,10 @@
 namespace ferrule {
 namespace {
 
-// One term k * q * rest with q = x // c and k == -c * j, j > 0, becomes j * (m - x) * rest.
+// One term k * q * rest with q = x // c and k == -c * j becomes j * (m - x) * rest, where that takes no more terms
+// (fewer, for a negative j: 2*(N//2) stays).
 std::optional<Expr> recover_one(const Expr& expr, Sum* mods) {
   for (const Term& term : expr.node().terms) {
-    if (term.coefficient >= 0) continue;
     for (size_t i = 0; i < term.monomial->factors.size(); ++i) {
       const Factor& factor = term.monomial->factors[i];
       if (factor.atom.kind != AtomKind::FloorDiv || factor.exponent != 1) continue;
@@ -21,7 +21,7 @@ std::optional<Expr> recover_one(const Expr& expr, Sum* mods) {
       Expr left = without_term - factor.atom.operand(0) * make_term(j, rest);
       size_t before = without_term.node().terms.size() + (without_term.node().constant != 0);
       size_t after = left.node().terms.size() + (left.node().constant != 0);
-      if (after > before) continue;
+      if (j > 0 ? after > before : after >= before) continue;
       Expr atom = make_atom(Atom{AtomKind::Mod, 0, factor.atom.operands});
       mods->add(atom * make_term(j, rest));
       return left;
@@ -35,7 +35,6 @@ std::optional<Expr> recover_one(const Expr& expr, Sum* mods) {
 Expr with_mods(const Expr& expr) {
   bool candidate = false;
   for (const Term& term : expr.node().terms) {
-    if (term.coefficient >= 0) continue;
     for (const Factor& factor : term.monomial->factors) candidate |= factor.atom.kind == AtomKind::FloorDiv;
   }
   if (!candidate) return expr;

@@ -3,7 +3,7 @@
 //
 // Invariants of canonical nodes: no zero coefficients, no repeated monomials, factors ascending; a constant divisor of
 // an atom is >= 2 and Mod by a constant is spelt x - c * (x // c); Pow has a non-constant exponent, exponent 1 as a
-// factor, and a base that is a primitive constant, one atom, or a polynomial of several terms; no other factor of its
+// factor, and a base that is -1, 0, a prime, one atom, or a polynomial of several terms; no other factor of its
 // monomial has the same base.
 #pragma once
 

@@ -96,7 +96,7 @@ std::optional<Expr> replace(const Expr& expr, uint64_t mask, const Value& value)
   return sum.build();
 }
 
-int64_t evaluate(const Atom& atom, std::span<const int64_t> values) {
+int64_t value_of(const Atom& atom, std::span<const int64_t> values) {
   if (atom.kind == AtomKind::Symbol) {
     if (atom.symbol >= values.size()) {
       throw internal_error("An expression was evaluated without a value for one of its symbols.");
@@ -192,7 +192,7 @@ int64_t Expr::evaluate(std::span<const int64_t> values) const {
   for (const Term& term : node_->terms) {
     int64_t value = term.coefficient;
     for (const Factor& factor : term.monomial->factors) {
-      int64_t atom = ferrule::evaluate(factor.atom, values);
+      int64_t atom = value_of(factor.atom, values);
       value = checked::multiply(value, factor.exponent == 1 ? atom : checked::power(atom, factor.exponent));
     }
     total = checked::add(total, value);

@@ -1,8 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <string>
+#include <vector>
+
+#include "base/cpu.h"
 #include "base/error.h"
-#include "load/cpu_features.h"
 #include "load/entries.h"
 #include "load/module.h"
 
@@ -25,6 +28,16 @@ void check_table(const Entry* table, uint32_t count, const char* what, std::stri
     if (entry_at(table, i).size != table->size)
       throw incompatible(fmt::format("'{}' describes its {} in entries of different sizes; build it again.", origin,
                                      what));
+}
+
+std::vector<std::string> split(std::string_view list) {
+  std::vector<std::string> names;
+  while (!list.empty()) {
+    const size_t comma = list.find(',');
+    if (comma != 0) names.emplace_back(list.substr(0, comma));
+    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
+  }
+  return names;
 }
 
 }  // namespace
@@ -50,7 +63,7 @@ void check_descriptor(const FrModule& d, std::string_view origin) {
   const bool stateless = (d.flags & FR_MODULE_STATELESS) != 0;
   if (d.name == nullptr || d.run == nullptr || (!stateless && (d.init == nullptr || d.exit == nullptr)))
     throw incompatible(fmt::format("'{}' lacks its name or an entry point; build it again.", origin));
-  const auto missing = missing_features(fact_of(d, "features"));
+  const auto missing = missing_features(split(fact_of(d, "features")));
   if (!missing.empty())
     throw incompatible(fmt::format("'{}' uses CPU features that this machine lacks ({}); build it here, or with "
                                    "target='baseline'.",

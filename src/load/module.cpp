@@ -3,35 +3,20 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sha2.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
+#include <filesystem>
 #include <mutex>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/sha256.h"
 
 namespace ferrule {
 namespace {
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 struct Registry {
   std::mutex mutex;
@@ -45,14 +30,12 @@ Registry& registry() {
   return *instance;
 }
 
-std::string system_message() { return std::strerror(errno); }
-
 void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw internal_error(fmt::format("A module of {} bytes cannot be kept in memory: {}.", bytes.size(),
-                                                system_message()));
+                                                errno_text(errno)));
     bytes.remove_prefix(static_cast<size_t>(n));
   }
 }
@@ -67,11 +50,11 @@ std::string unique_path(int fd, uint32_t serial) {
 }
 
 const FrModule* map_library(std::string_view bytes, const std::string& label, uint32_t serial) {
-  const FileDescriptor file(memfd_create("ferrule-module", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (file.get() < 0) throw internal_error(fmt::format("No memory file for a module: {}.", system_message()));
+  const UniqueFd file(memfd_create("ferrule-module", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (file.get() < 0) throw internal_error(fmt::format("No memory file for a module: {}.", errno_text(errno)));
   write_all(file.get(), bytes);
   if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
-    throw internal_error(fmt::format("The memory file of a module cannot be sealed: {}.", system_message()));
+    throw internal_error(fmt::format("The memory file of a module cannot be sealed: {}.", errno_text(errno)));
   void* library = dlopen(unique_path(file.get(), serial).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
     throw Error(ErrorKind::Incompatible, fmt::format("'{}' cannot be mapped as a shared library: {}.", label, dlerror()));
@@ -100,13 +83,13 @@ std::shared_ptr<const Module> load_module(std::string_view bytes, const std::str
 }
 
 std::shared_ptr<const Module> load_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-  if (!in.good() && !in.eof())
-    throw Error(ErrorKind::Incompatible, fmt::format("'{}' cannot be read: {}.", path, system_message()));
-  char hex[SHA256_DIGEST_STRING_LENGTH];
-  SHA256Data(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size(), hex);
-  return load_labelled(bytes, hex, path);
+  std::error_code unresolved;
+  const std::filesystem::path resolved = std::filesystem::canonical(path, unresolved);
+  std::string bytes;
+  const int error = unresolved ? unresolved.value() : read_file(resolved.string(), &bytes);
+  if (error != 0)
+    throw Error(ErrorKind::Incompatible, fmt::format("'{}' cannot be read: {}.", path, errno_text(error)));
+  return load_labelled(bytes, sha256_hex(bytes), path);
 }
 
 std::shared_ptr<const Module> adopt_module(const FrModule* descriptor) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -37,13 +38,17 @@ struct Buffer {
   int index = -1;             // Argument, Return, Dynamic: its number
   BufferId base = kNone;      // Alias
   Expr offset = 0;            // Alias: elements from the base; Arena: bytes
-  std::vector<BufferId> may_be;  // Pointer
+  std::vector<BufferId> may_be;  // Pointer: what it is bound to somewhere
+  Expr slot_bytes = 0;           // Arena: bytes of one slot; set by `place`
+  int slots = 1;                 // memories of this size of which its Make takes one that no avoided pointer is in
   std::vector<uint8_t> bytes;    // Constant
 };
 
 struct Access {
   BufferId buffer = kNone;
   std::vector<Expr> index;  // one per axis; affine in loop variables, within bounds
+  std::optional<Expr> flat;  // instead of `index`: elements from the buffer's first, made by schedule's `collapse`
+  bool operator==(const Access&) const = default;
 };
 
 enum class Code : uint8_t { Constant, Index, Load, Element, Cast, Store };
@@ -131,9 +136,11 @@ struct BindAll {
   std::vector<Bind> binds;
 };
 
-// Makes the memory of a Dynamic or Scratch buffer whose shape has become known.
+// Makes the memory of a Dynamic or Scratch buffer whose shape has become known; its contents are then undefined. Of a
+// buffer with several slots it takes one that none of `avoid` points into.
 struct Make {
   BufferId buffer = kNone;
+  std::vector<BufferId> avoid;  // Pointers
 };
 
 struct Check {
@@ -177,6 +184,7 @@ struct Loops {
   bool alias_safe = false;         // right for every overlap of arguments
   bool bounds_check = true;
   std::vector<AliasPair> alias;    // pairs that the call must test; empty when alias_safe
+  std::vector<std::pair<BufferId, BufferId>> distinct;  // (a < b): share a root, never memory at the same time
   Expr arena_bytes = 0;
   Expr work = 0;                   // scalar operations of a run, loops counted at their trip counts where known
 };

@@ -348,6 +348,14 @@ ValueId ProgramBuilder::cast(ValueId value, DType dtype) {
   return append(std::move(op), type.kind == ValueKind::Scalar ? scalar_type(dtype) : array_type(dtype, type.shape));
 }
 
+ValueId ProgramBuilder::reweight(ValueId value, bool weak) {
+  const ValueType type = use(value);
+  if (type.kind != ValueKind::Scalar || type.weak == weak) return value;
+  const Op* made_by = definition(value);
+  if (made_by != nullptr && made_by->kind == OpKind::Constant) return constant(type.dtype, made_by->bits, weak);
+  return append(Op{.kind = OpKind::Cast, .operands = {value}, .dtype = type.dtype}, scalar_type(type.dtype, weak));
+}
+
 ValueId ProgramBuilder::iota(std::vector<Expr> shape, int axis) {
   if (axis < 0 || axis >= static_cast<int>(shape.size()))
     throw internal_error(fmt::format("Axis {} of an index array lies outside its {} axes.", axis, shape.size()));

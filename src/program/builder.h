@@ -50,6 +50,8 @@ class ProgramBuilder {
   // stretch; other axes must be provably equal under facts(), else user_error. `shape` gives the result's shape.
   ValueId elementwise(ElementOp op, std::span<const ValueId> operands);
   ValueId cast(ValueId value, DType dtype);
+  // A scalar as a Python number (weak) or as a NumPy scalar; anything else is returned as it is.
+  ValueId reweight(ValueId value, bool weak);
   ValueId iota(std::vector<Expr> shape, int axis);
   ValueId fill(ValueId scalar, std::vector<Expr> shape);
   // A window: of a View gives a View, of an Array an Array.
@@ -132,6 +134,7 @@ class ProgramBuilder {
   BufferId new_buffer(Buffer buffer);
   ValueId whole_view(BufferId buffer);
   std::vector<Expr> strides_of(BufferId buffer) const;
+  std::vector<Expr> linear_strides(const ValueType& view) const;
   Expr view_offset(const ValueType& view) const;
   void check_not_constant(BufferId buffer) const;
 
@@ -141,6 +144,7 @@ class ProgramBuilder {
                                        std::span<const ValueId> yields);
   std::vector<ValueId> joined_results(const Region& then_region, const Region& else_region);
   std::vector<ValueId> append_control(Op op, std::vector<ValueId> results);
+  Result owned_result(Result result);
   void add_source(const Expr& expr, uint8_t source, int argument, int axis);
 
   Program program_;

@@ -64,6 +64,15 @@ void ProgramBuilder::check_carried(std::span<const ValueId> values, std::span<co
         throw internal_error(fmt::format("The {} {} of a region has shape {}, its parameter {}.", what, i,
                                          shape_text(given.shape), shape_text(expected.shape)));
     }
+    if (expected.kind != ValueKind::View) continue;
+    const std::vector<Expr> strides = linear_strides(given), expected_strides = linear_strides(expected);
+    for (size_t axis = 0; axis < strides.size(); ++axis) {
+      const auto symbol = expected_strides[axis].as_symbol();
+      const bool carried = symbol && program_.symbols[*symbol].kind == SymbolKind::Opaque;
+      if (!carried && !expected.shape[axis].is_constant(1) && !facts_.prove_equal(strides[axis], expected_strides[axis]))
+        throw internal_error(fmt::format("The {} {} of a region has strides {}, its parameter {}.", what, i, shape_text(strides),
+                                         shape_text(expected_strides)));
+    }
   }
 }
 
@@ -147,16 +156,8 @@ std::vector<ValueId> ProgramBuilder::joined_results(const Region& then_region, c
       continue;
     }
     // Strides that differ are carried with the address, as symbols of their own.
-    const auto strides_of_view = [&](const ValueType& view) {
-      const std::vector<Expr> strides = strides_of(view.buffer);
-      std::vector<Expr> result(view.shape.size(), Expr(0));
-      for (size_t axis = 0; axis < strides.size(); ++axis)
-        for (const AxisTerm& term : view.map.axes[axis].terms)
-          result[term.axis] = result[term.axis] + strides[axis] * term.step;
-      return result;
-    };
-    std::vector<Expr> strides = strides_of_view(a);
-    const std::vector<Expr> other = strides_of_view(b);
+    std::vector<Expr> strides = linear_strides(a);
+    const std::vector<Expr> other = linear_strides(b);
     for (size_t axis = 0; axis < strides.size(); ++axis)
       if (!facts_.prove_equal(strides[axis], other[axis]))
         strides[axis] = Expr::symbol(program_.symbols.add("stride", SymbolKind::Opaque, false));

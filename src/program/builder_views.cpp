@@ -77,10 +77,14 @@ std::vector<Expr> ProgramBuilder::strides_of(BufferId id) const {
 std::vector<Expr> ProgramBuilder::view_strides(ValueId view) const {
   const ValueType& type = use(view);
   if (type.kind != ValueKind::View) throw internal_error("Only a view has strides.");
-  const std::vector<Expr> strides = strides_of(type.buffer);
-  std::vector<Expr> result(type.shape.size(), Expr(0));
+  return linear_strides(type);
+}
+
+std::vector<Expr> ProgramBuilder::linear_strides(const ValueType& view) const {
+  const std::vector<Expr> strides = strides_of(view.buffer);
+  std::vector<Expr> result(view.shape.size(), Expr(0));
   for (size_t i = 0; i < strides.size(); ++i)
-    for (const AxisTerm& term : type.map.axes[i].terms) result[term.axis] = result[term.axis] + strides[i] * term.step;
+    for (const AxisTerm& term : view.map.axes[i].terms) result[term.axis] = result[term.axis] + strides[i] * term.step;
   return result;
 }
 
@@ -223,7 +227,7 @@ ValueId ProgramBuilder::reshape(ValueId value, std::vector<Expr> shape) {
     }
     if (!found) return kNone;
   }
-  const std::vector<Expr> all_strides = view_strides(value);
+  const std::vector<Expr> all_strides = linear_strides(type);
   std::vector<Expr> strides(shape.size(), Expr(0));
   for (const Group& group : groups) {
     for (size_t i = group.old_begin; i + 1 < group.old_end; ++i)

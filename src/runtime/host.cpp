@@ -34,7 +34,7 @@ void* alloc_return(FrCallCtx* ctx, int32_t ret, int32_t rank, const int64_t* sha
   }
   void* data = memory.get();
   const std::lock_guard lock(ctx->mutex);
-  ctx->returns.push_back({ret, std::vector<int64_t>(shape, shape + rank), std::move(memory)});
+  ctx->returns.push_back({ret, std::vector<int64_t>(shape, shape + rank), std::move(memory), -1, 0, {}});
   return data;
 } catch (const std::bad_alloc&) {
   out_of_memory(ctx, 0);

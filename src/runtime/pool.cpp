@@ -27,10 +27,13 @@ void pause() {
 
 // One parallel region; lives on its caller's stack until no thread is inside any more.
 struct Region {
-  FrBody body;
-  void* closure;
-  int64_t n, grain, chunks;
-  int threads;
+  Region(FrBody body, void* closure, int64_t n, int64_t grain, int64_t chunks)
+      : body(body), closure(closure), n(n), grain(grain), chunks(chunks) {}
+
+  const FrBody body;
+  void* const closure;
+  const int64_t n, grain, chunks;
+  int threads = 1;
   std::atomic<int64_t> next{0};
   std::atomic<int64_t> failed{std::numeric_limits<int64_t>::max()};  // lowest chunk that failed
   std::atomic<int32_t> status{FR_OK};                                // its status; written under `mutex`
@@ -170,7 +173,7 @@ int32_t parallel_for(int64_t n, int64_t grain, int threads, FrBody body, void* c
   if (n <= 0) return FR_OK;
   grain = std::clamp<int64_t>(grain, 1, n);
   const int64_t chunks = (n - 1) / grain + 1;
-  Region region{body, closure, n, grain, chunks, 1};
+  Region region(body, closure, n, grain, chunks);
   if (chunks == 1 || threads == 1 || chunk_begin >= 0) return run_alone(region);
   Pool& shared = pool();
   if (threads <= 0) threads = shared.threads();

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -120,7 +120,6 @@ class LoopLibrary:
     """A compiled set of loops; call it with a loop and one-dimensional arrays."""
 
     library: ctypes.CDLL
-    text: str = field(repr=False)
 
     def __call__(self, loop: Loop, *operands: np.ndarray) -> np.ndarray:
         arrays = [np.ascontiguousarray(a, dtype=d) for a, d in zip(operands, loop.operands)]
@@ -138,8 +137,10 @@ def compiler() -> str:
     return found
 
 
-def compile_loops(loops: list[Loop], folder: Path, *, cxx: str | None = None, march: str = "native", extra: str = "") -> LoopLibrary:
-    """Compiles the loops, split into two files that build side by side."""
+def compile_loops(
+    loops: list[Loop], folder: Path, *, cxx: str | None = None, march: str = "native", extra: str = ""
+) -> LoopLibrary:
+    """Compiles the loops, split into two files that build side by side, and `extra`, C++ text that stands in the first."""
     cxx = cxx or compiler()
     header = '#include "ferrule/rt/vmath.h"\n#include "ferrule/rt/reduce.h"\n'
     folder.mkdir(parents=True, exist_ok=True)
@@ -155,4 +156,4 @@ def compile_loops(loops: list[Loop], folder: Path, *, cxx: str | None = None, ma
         assert process.returncode == 0, errors
     library = folder / f"{stem}.so"
     subprocess.run([cxx, "-shared", *(str(o) for _, o in jobs), "-o", str(library), "-lm"], check=True)
-    return LoopLibrary(ctypes.CDLL(str(library)), extra)
+    return LoopLibrary(ctypes.CDLL(str(library)))

@@ -89,6 +89,16 @@ struct FloatFacts<float> {
 FR_INLINE double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
 FR_INLINE float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 
+// The polynomial c0 + c1 z + c2 z**2 + ..., one fused multiply-add a coefficient.
+template <class T>
+FR_INLINE T horner(T, T c0) {
+  return c0;
+}
+template <class T, class... Rest>
+FR_INLINE T horner(T z, T c0, Rest... rest) {
+  return fma(horner(z, rest...), z, c0);
+}
+
 // |x| and |x| with the sign of y, by bits: NaN keeps its payload.
 template <class T>
 FR_INLINE T magnitude(T x) {

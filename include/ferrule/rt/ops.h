@@ -190,24 +190,28 @@ FR_INLINE T lcm(T x, T y) {
 template <class T>
 FR_INLINE T maximum(T x, T y) {
   if constexpr (is_float<T>) return ((x > y) | (x != x)) ? x : y;
+  else if constexpr (is_bool<T>) return x | y;
   else return x > y ? x : y;
 }
 
 template <class T>
 FR_INLINE T minimum(T x, T y) {
   if constexpr (is_float<T>) return ((x < y) | (x != x)) ? x : y;
+  else if constexpr (is_bool<T>) return x & y;
   else return x < y ? x : y;
 }
 
 template <class T>
 FR_INLINE T fmax(T x, T y) {
   if constexpr (is_float<T>) return ((x > y) | (y != y)) ? x : y;
+  else if constexpr (is_bool<T>) return x | y;
   else return x > y ? x : y;
 }
 
 template <class T>
 FR_INLINE T fmin(T x, T y) {
   if constexpr (is_float<T>) return ((x < y) | (y != y)) ? x : y;
+  else if constexpr (is_bool<T>) return x & y;
   else return x < y ? x : y;
 }
 
@@ -225,7 +229,8 @@ FR_INLINE T clip(T x, T low, T high) {
 
 template <class T>
 FR_INLINE T select(bool condition, T x, T y) {
-  return condition ? x : y;
+  if constexpr (is_bool<T>) return (condition & x) | (!condition & y);
+  else return condition ? x : y;
 }
 
 FR_INLINE double sqrt(double x) { return __builtin_sqrt(x); }

@@ -125,13 +125,12 @@ TEST(Target, RealNativeIsExplicit) {
   EXPECT_TRUE(missing_features(target.features).empty());
 }
 
-TEST(Target, UnknownNamesAreErrors) {
-  EXPECT_THROW(resolve_target("fast", Toolchain{}, {}), Error);
-}
+TEST(Target, UnknownNamesAreErrors) { EXPECT_THROW(resolve_target("fast", Toolchain{}, {}), Error); }
 
 TEST(Target, ParsesClang) {
   Target target = parse_native(
-      "clang version 16\n \"/usr/bin/clang\" \"-cc1\" \"-triple\" \"x86_64\" \"-target-cpu\" \"znver4\" \"-target-feature\" "
+      "clang version 16\n \"/usr/bin/clang\" \"-cc1\" \"-triple\" \"x86_64\" \"-target-cpu\" \"znver4\" "
+      "\"-target-feature\" "
       "\"+sse3\" \"-target-feature\" \"-avx512fp16\" \"-target-feature\" \"+cx8\"\n",
       CompilerKind::Clang);
   EXPECT_EQ(target.march, "znver4");

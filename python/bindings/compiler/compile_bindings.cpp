@@ -1,0 +1,67 @@
+// The stages from Program to source text for Python; building and storing is _rt's, so that both modules share one path.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/set.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "compiler.h"
+#include "schedule/schedule.h"
+
+namespace nb = nanobind;
+
+namespace ferrule {
+
+void bind_compile(nb::module_& m);
+
+namespace {
+
+nb::dict to_python(const EmittedSource& emitted) {
+  nb::dict out;
+  out["source"] = emitted.source;
+  nb::list ingredients;
+  for (const Ingredient& i : emitted.ingredients) ingredients.append(nb::make_tuple(i.name, i.value));
+  out["ingredients"] = ingredients;
+  nb::dict times;
+  for (const StageTime& t : emitted.times) times[t.stage.c_str()] = t.seconds;
+  out["times"] = times;
+  nb::dict text;
+  for (const auto& [stage, printed] : emitted.text) text[stage.c_str()] = printed;
+  out["text"] = text;
+  return out;
+}
+
+nb::dict emit_for_python(const Program& program, bool strict_scalars, bool alias_version, bool keep_text,
+                         std::set<std::string> off) {
+  EmitRequest request{strict_scalars, alias_version, pass_options_from_environment()};
+  request.passes.keep_text = keep_text;
+  request.passes.off.merge(off);
+  for (const std::string& name : request.passes.off) require_stage(name);
+  for (const std::string& name : request.passes.dump)
+    if (name != "all") require_stage(name);
+  EmittedSource emitted;
+  {
+    nb::gil_scoped_release unlocked;
+    emitted = emit_source(program, request);
+  }
+  return to_python(emitted);
+}
+
+}  // namespace
+
+void bind_compile(nb::module_& m) {
+  m.def("emit_source", &emit_for_python, nb::arg("program"), nb::kw_only(), nb::arg("strict_scalars") = false,
+        nb::arg("alias_version") = false, nb::arg("keep_text") = false, nb::arg("off") = std::set<std::string>{},
+        "Run the stages up to C++ text: {source, ingredients, times by stage, text by stage}. FERRULE_DUMP and "
+        "FERRULE_PASSES_OFF apply.");
+  m.def("stage_names", &stage_names);
+  m.def("compiler_digest", &compiler_digest);
+  m.def("schedule_passes", [] {
+    nb::list out;
+    for (const SchedulePass& pass : schedule_passes()) out.append(nb::make_tuple(pass.name, pass.what, pass.required));
+    return out;
+  }, "The passes of schedule in order: (name, what, required).");
+}
+
+}  // namespace ferrule

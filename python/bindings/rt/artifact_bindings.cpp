@@ -1,0 +1,192 @@
+// Store, Artifact, compilation of source text and warm records for Python; thin, and without the GIL where work is
+// done.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "artifact/compile.h"
+#include "artifact/store_root.h"
+#include "base/cpu.h"
+#include "base/error.h"
+#include "base/sha256.h"
+
+namespace nb = nanobind;
+
+namespace ferrule {
+
+void bind_artifact(nb::module_& m);
+
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+using Unlocked = nb::call_guard<nb::gil_scoped_release>;
+
+Ingredients ingredients_of(const Pairs& pairs) {
+  Ingredients out;
+  for (const auto& [name, value] : pairs) out.push_back(ingredient(name, value));
+  return out;
+}
+
+std::string_view view_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+nb::bytes to_python(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+
+nb::dict to_python(const CompileStats& stats) {
+  nb::dict out;
+  out["key"] = stats.key;
+  out["compiles"] = stats.compiles;
+  out["hits"] = stats.hits;
+  out["compiler_seconds"] = stats.compiler_seconds;
+  return out;
+}
+
+nb::tuple compile(Store& store, const std::string& name, const std::string& source, const std::string& binding,
+                  const Pairs& program, const std::string& compiler, const std::string& target, const std::string& mode,
+                  const std::string& sanitize, const std::vector<std::string>& extra_flags, bool standard_library,
+                  double time_limit, const std::string& include_dir) {
+  BuildOptions options{.target = target,
+                       .mode = mode,
+                       .sanitize = sanitize,
+                       .extra_flags = extra_flags,
+                       .standard_library = standard_library,
+                       .time_limit_s = time_limit,
+                       .include_dir = include_dir};
+  CompileStats stats;
+  std::optional<Artifact> artifact;
+  {
+    nb::gil_scoped_release unlocked;
+    artifact = compile_source({name, source, binding, ingredients_of(program)}, compiler, options, store, &stats);
+  }
+  return nb::make_tuple(nb::cast(std::move(*artifact)), to_python(stats));
+}
+
+// A warm start must work without any compiler, so that its absence is an answer here.
+std::string toolchain_identity(const std::string& compiler, Store& store) {
+  try {
+    return find_toolchain(compiler, store.probes()).identity;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Build) throw;
+    return "";
+  }
+}
+
+void bind_store(nb::module_& m) {
+  nb::class_<Store>(m, "Store", "Compiled programs on disk, by the digest of all that they depend on.")
+      .def(
+          "__init__",
+          [](Store* self, std::optional<std::string> root, bool read_only, double lock_timeout,
+             std::vector<std::shared_ptr<Store>> levels) {
+            nb::gil_scoped_release unlocked;
+            new (self) Store(root ? *root : default_store_root(),
+                             StoreOptions{read_only, lock_timeout, std::move(levels), nullptr});
+          },
+          nb::arg("root") = nb::none(), nb::kw_only(), nb::arg("read_only") = false, nb::arg("lock_timeout") = 60.0,
+          nb::arg("levels") = std::vector<std::shared_ptr<Store>>{})
+      .def_prop_ro("root", &Store::root)
+      .def(
+          "contains", [](Store& self, const std::string& key) { return self.lookup(key).has_value(); }, Unlocked(),
+          nb::arg("key"))
+      .def(
+          "get",
+          [](Store& self, const std::string& key) -> std::optional<Artifact> {
+            std::optional<Entry> entry = self.lookup(key);
+            if (!entry) return std::nullopt;
+            return Artifact(*entry, false);
+          },
+          Unlocked(), nb::arg("key"), "The artifact under a key, by reference; None where no sound entry is found.")
+      .def("read_warm", &Store::read_warm, Unlocked(), nb::arg("key"))
+      .def("write_warm", &Store::write_warm, Unlocked(), nb::arg("key"), nb::arg("json"))
+      .def("take_warnings", &Store::take_warnings)
+      .def("compile", &compile, nb::arg("name"), nb::arg("source"), nb::kw_only(), nb::arg("binding") = "{}",
+           nb::arg("program") = Pairs{}, nb::arg("compiler") = "", nb::arg("target") = "native",
+           nb::arg("mode") = "release", nb::arg("sanitize") = "", nb::arg("extra_flags") = std::vector<std::string>{},
+           nb::arg("standard_library") = false, nb::arg("time_limit") = 600.0, nb::arg("include_dir"),
+           "The artifact of C++ source text and what it took: (artifact, {key, compiles, hits, compiler_seconds}).");
+}
+
+void bind_value(nb::module_& m) {
+  nb::class_<Artifact>(m, "Artifact", "A compiled program as a frozen value; equal where the keys are equal.")
+      .def_prop_ro("key", &Artifact::key)
+      .def_prop_ro("name", &Artifact::name)
+      .def_prop_ro("manifest", &Artifact::manifest, "Portable manifest as JSON text.")
+      .def_prop_ro("source", &Artifact::source)
+      .def_prop_ro("has_module", &Artifact::has_module, "True where the module travels with the value.")
+      .def("embed", &embed_module, Unlocked(), nb::arg("store"), "The same by value, its module read from the store.")
+      .def("by_reference", &Artifact::without_module)
+      .def("to_bytes", [](const Artifact& self) { return to_python(self.to_bytes()); })
+      .def_static(
+          "from_bytes", [](const nb::bytes& bytes) { return Artifact::from_bytes(view_of(bytes)); }, nb::arg("bytes"))
+      .def("save", &save_artifact, Unlocked(), nb::arg("path"))
+      .def_static("open", &open_artifact, Unlocked(), nb::arg("path"))
+      .def("unmet_needs", &unmet_needs, "Why this host cannot run it; empty where it can.")
+      .def(
+          "module_bytes",
+          [](const Artifact& self, Store& store) {
+            LoadableModule module;
+            {
+              nb::gil_scoped_release unlocked;
+              module = load_bytes(self, store);
+            }
+            return to_python(module.bytes);
+          },
+          nb::arg("store"), "Verified bytes of the shared object, from the store or from the value.")
+      .def(
+          "rebuild",
+          [](const Artifact& self, Store& store, const std::string& compiler, const std::string& include_dir) {
+            CompileStats stats;
+            return rebuild(self, compiler, include_dir, store, &stats);
+          },
+          Unlocked(), nb::arg("store"), nb::kw_only(), nb::arg("compiler") = "", nb::arg("include_dir"),
+          "Built anew from its own source for this host and compiler.")
+      .def("__getstate__", [](const Artifact& self) { return to_python(self.to_bytes()); })
+      .def("__setstate__",
+           [](Artifact& self, const nb::bytes& state) { new (&self) Artifact(Artifact::from_bytes(view_of(state))); })
+      .def(
+          "__eq__", [](const Artifact& self, const Artifact& other) { return self == other; }, nb::is_operator())
+      .def("__hash__", [](const Artifact& self) { return std::stoll(self.key().substr(0, 15), nullptr, 16); })
+      .def("__dask_tokenize__", &Artifact::key)
+      .def("__repr__",
+           [](const Artifact& self) { return "<Artifact '" + self.name() + "' " + self.key().substr(0, 16) + ">"; });
+}
+
+}  // namespace
+
+void bind_artifact(nb::module_& m) {
+  bind_value(m);
+  bind_store(m);
+  m.def(
+      "sha256_hex",
+      [](const nb::bytes& bytes) {
+        std::string_view view = view_of(bytes);
+        nb::gil_scoped_release unlocked;
+        return sha256_hex(view);
+      },
+      nb::arg("bytes"));
+  m.def("default_store_root", &default_store_root);
+  m.def("environment_flags", &environment_flags, "The words of CXXFLAGS; to be read once and given as extra_flags.");
+  m.def("toolchain_identity", &toolchain_identity, Unlocked(), nb::arg("compiler"), nb::arg("store"),
+        "Digest of who the C++ compiler is (`compiler`, else CXX, else PATH); empty where none can be used.");
+  m.def("host_features", &host_features, "The CPU features of this host, by the compilers' names.");
+  m.def(
+      "digest_of", [](const Pairs& pairs) { return digest_of(ingredients_of(pairs)); }, nb::arg("ingredients"),
+      "The key of an ordered list of (name, value) pairs.");
+  m.def(
+      "changes_between",
+      [](const Pairs& before, const Pairs& after) {
+        std::vector<std::vector<std::string>> out;
+        for (const IngredientChange& change : changes_between(ingredients_of(before), ingredients_of(after))) {
+          out.push_back({change.name, change.before, change.after});
+        }
+        return out;
+      },
+      nb::arg("before"), nb::arg("after"), "What differs between two lists of ingredients: [name, before, after].");
+}
+
+}  // namespace ferrule

@@ -1,0 +1,151 @@
+#include "bind_args.h"
+
+#include <cstring>
+
+namespace ferrule::python {
+namespace {
+
+bool may_be_given(const CallPlan& plan, size_t arg) { return !plan.args[arg].hidden; }
+
+// The argument of a keyword, -1 if it is none: names are interned, so pointers tell; the same place as declared is tried
+// first. Names that were built at run time are compared as text.
+int32_t argument_named(const Target& target, PyObject* name, size_t guess) {
+  const size_t n = target.args.size();
+  const CallPlan& plan = target.plan();
+  if (guess < n && target.args[guess].name == name && may_be_given(plan, guess)) [[likely]]
+    return static_cast<int32_t>(guess);
+  for (size_t i = 0; i < n; ++i)
+    if (target.args[i].name == name && may_be_given(plan, i)) return static_cast<int32_t>(i);
+  for (size_t i = 0; i < n; ++i)
+    if (PyUnicode_Compare(target.args[i].name, name) == 0 && may_be_given(plan, i)) return static_cast<int32_t>(i);
+  return -1;
+}
+
+int32_t symbol_named(const Target& target, PyObject* name) {
+  for (size_t s = 0; s < target.symbol_names.size(); ++s)
+    if (target.symbol_names[s] == name || PyUnicode_Compare(target.symbol_names[s], name) == 0)
+      return static_cast<int32_t>(s);
+  return -1;
+}
+
+Outcome take_symbol(const Target& target, PyObject* name, PyObject* value, Frame& frame, Problem& problem) {
+  const int32_t symbol = symbol_named(target, name);
+  if (symbol < 0) return miss(problem, Wrong::UnknownName, -1, name);
+  if (!PyLong_Check(value) || PyBool_Check(value)) return miss(problem, Wrong::SymbolKind, -1, value, symbol);
+  int overflow = 0;
+  const int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
+  if (overflow != 0) return miss(problem, Wrong::SymbolKind, -1, value, symbol);
+  if (number == -1 && PyErr_Occurred() != nullptr) return Outcome::Raised;
+  frame.explicit_given[frame.n_explicit++] = {symbol, number};  // names of one call differ, so there is room
+  return Outcome::Done;
+}
+
+// A borrowed reference; null, without an error unless PyErr_Occurred(), where the variable is unset.
+PyObject* value_of(const Variable& variable) {
+  if (PyCell_Check(variable.container)) return PyCell_GET(variable.container);
+  return PyDict_GetItemWithError(variable.container, variable.key);
+}
+
+}  // namespace
+
+int same_value(PyObject* a, PyObject* b) {
+  if (a == b) return 1;
+  if (Py_TYPE(a) != Py_TYPE(b)) return 0;
+  if (PyFloat_CheckExact(a)) {
+    const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+    return std::memcmp(&x, &y, sizeof x) == 0;
+  }
+  if (PyTuple_CheckExact(a)) {
+    if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i) {
+      const int same = same_value(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i));
+      if (same != 1) return same;
+    }
+    return 1;
+  }
+  PyObject* equal = PyObject_RichCompare(a, b, Py_EQ);
+  if (equal == nullptr) return -1;
+  const int result = PyBool_Check(equal) ? equal == Py_True : 0;  // an array of answers is no answer
+  Py_DECREF(equal);
+  return result;
+}
+
+Outcome gather(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, PyObject** given,
+               Frame& frame, Problem& problem) {
+  const CallPlan& plan = target.plan();
+  const size_t n = plan.args.size();
+  if (nargs > static_cast<Py_ssize_t>(plan.n_positional)) return miss(problem, Wrong::TooMany, -1, nullptr, nargs);
+  const auto n_given = static_cast<size_t>(nargs);
+  for (size_t i = 0; i < n; ++i) given[i] = i < n_given ? args[i] : nullptr;
+  const Py_ssize_t n_names = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
+  for (Py_ssize_t k = 0; k < n_names; ++k) {
+    PyObject* name = PyTuple_GET_ITEM(kwnames, k);
+    PyObject* value = args[nargs + k];
+    const int32_t i = argument_named(target, name, n_given + static_cast<size_t>(k));
+    if (i < 0) {
+      const Outcome taken = take_symbol(target, name, value, frame, problem);
+      if (taken != Outcome::Done) return taken;
+    } else if (given[i] != nullptr) {
+      return miss(problem, Wrong::Doubled, i);
+    } else {
+      given[i] = value;
+    }
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (given[i] != nullptr || plan.args[i].hidden) continue;
+    given[i] = target.args[i].fallback;
+    if (given[i] == nullptr) return miss(problem, Wrong::Missing, static_cast<int32_t>(i));
+  }
+  return Outcome::Done;
+}
+
+Outcome check_variables(const Target& target, PyObject** given, Problem& problem) {
+  for (const HiddenArray& hidden : target.hidden) given[hidden.arg] = nullptr;
+  for (const GlobalGuard& guard : target.globals) {
+    PyObject* value = value_of(guard.variable);
+    if (value == guard.expected) [[likely]] continue;
+    if (PyErr_Occurred() != nullptr) return Outcome::Raised;
+    Py_XINCREF(value);  // the comparison may run Python code that rebinds the variable
+    const int same = value == nullptr ? 0 : same_value(value, guard.expected);
+    Py_XDECREF(value);
+    if (same < 0) return Outcome::Raised;
+    if (same == 0) return miss(problem, Wrong::GlobalChanged, -1, guard.variable.key);
+  }
+  for (const HiddenArray& hidden : target.hidden) {
+    PyObject* value = value_of(hidden.variable);
+    if (value == nullptr)
+      return PyErr_Occurred() != nullptr ? Outcome::Raised : miss(problem, Wrong::HiddenMissing, hidden.arg);
+    given[hidden.arg] = Py_NewRef(value);
+  }
+  for (const ArgPlan& arg : target.plan().args)
+    if (arg.hidden && given[arg.index] == nullptr) return miss(problem, Wrong::HiddenMissing, arg.index);
+  return Outcome::Done;
+}
+
+Outcome bind_array_slowly(const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem) {
+  if (object == Py_None && arg.optional) {
+    bind_none(arg, frame);
+    return Outcome::Done;
+  }
+  if (!PyArray_Check(object)) return miss(problem, Wrong::NotAnArray, arg.index, object);
+  if (!PyArray_CheckExact(object)) {
+    const int masked = is_masked_array(object);
+    if (masked < 0) return Outcome::Raised;
+    if (masked == 1) return miss(problem, Wrong::Masked, arg.index, object);
+  }
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  if (dtype_of(PyArray_DESCR(array)) != arg.dtype) return miss(problem, Wrong::ArrayDtype, arg.index, object);
+  const int64_t* shape = shape_of(array);
+  const int64_t* strides = strides_of(array);
+  frame.shapes[arg.index] = shape;  // also where the layout is refused: the sentence shows them
+  frame.byte_strides[arg.index] = strides;
+  if (PyArray_NDIM(array) != arg.rank) {
+    frame.mismatch = {Reason::Rank, arg.index, -1, -1, PyArray_NDIM(array)};
+    return Outcome::Miss;
+  }
+  const bool fits = test_layout(arg, frame, PyArray_DATA(array), shape, strides, PyArray_ISWRITEABLE(array)) &&
+                    bind_array(arg, frame, PyArray_DATA(array), shape, strides);
+  return fits ? Outcome::Done : Outcome::Miss;
+}
+
+}  // namespace ferrule::python

@@ -1,0 +1,278 @@
+#include "function_object.h"
+
+#include <cstddef>
+#include <vector>
+
+#include "../common/errors.h"
+#include "call_target.h"
+#include "object_support.h"
+#include "small_buffer.h"
+#include "specialisation.h"
+
+namespace ferrule::python {
+namespace {
+
+PyTypeObject* function_type = nullptr;  // made once, at import
+
+struct FunctionObject {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject* dict;
+  PyObject* weakrefs;
+  std::vector<PyObject*>* specialisations;  // owned SpecialisationObjects
+  size_t last;                              // the one that ran last
+  bool annotated;  // one specialisation, whose refusal is the function's own
+};
+
+FunctionObject* as_function(PyObject* self) { return reinterpret_cast<FunctionObject*>(self); }
+
+// Tries one specialisation. While it runs other threads may clear the list: a reference keeps it.
+Outcome try_one(PyObject* specialisation, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, bool explain,
+                PyObject** result) {
+  const Target& target = *reinterpret_cast<SpecialisationObject*>(specialisation)->target;
+  Py_INCREF(specialisation);
+  Attempt attempt(target.plan());
+  Outcome outcome = call_target(target, args, nargs, kwnames, attempt, result);
+  if (outcome == Outcome::Miss && explain) {
+    raise_miss(target, attempt.frame, attempt.problem);
+    outcome = Outcome::Raised;
+  }
+  Py_DECREF(specialisation);
+  return outcome;
+}
+
+// self._miss(args, kwargs)
+PyObject* call_miss(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  PyObject* positional = PyTuple_New(nargs);
+  PyObject* named = PyDict_New();
+  PyObject* result = nullptr;
+  bool ok = positional != nullptr && named != nullptr;
+  for (Py_ssize_t i = 0; ok && i < nargs; ++i) PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
+  const Py_ssize_t n_names = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
+  for (Py_ssize_t k = 0; ok && k < n_names; ++k)
+    ok = PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, k), args[nargs + k]) == 0;
+  if (ok) result = PyObject_CallMethod(self, "_miss", "OO", positional, named);
+  Py_XDECREF(positional);
+  Py_XDECREF(named);
+  return result;
+}
+
+[[gnu::noinline]] PyObject* call_others(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                                        size_t tried) {
+  FunctionObject* function = as_function(self);
+  // By index, and the size anew each time: comparing guarded values may run Python code that changes the list.
+  for (size_t i = 0; i < function->specialisations->size(); ++i) {
+    if (i == tried) continue;
+    PyObject* result = nullptr;
+    const Outcome outcome = try_one((*function->specialisations)[i], args, nargs, kwnames, false, &result);
+    if (outcome == Outcome::Miss) continue;
+    if (outcome == Outcome::Done) function->last = i;
+    return result;
+  }
+  return call_miss(self, args, nargs, kwnames);
+}
+
+PyObject* function_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  FunctionObject* function = as_function(self);
+  const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+  const size_t last = function->last;
+  if (last >= function->specialisations->size()) [[unlikely]]
+    return call_others(self, args, nargs, kwnames, SIZE_MAX);
+  PyObject* result = nullptr;
+  const Outcome outcome =
+      try_one((*function->specialisations)[last], args, nargs, kwnames, function->annotated, &result);
+  if (outcome == Outcome::Miss) [[unlikely]]
+    return call_others(self, args, nargs, kwnames, last);
+  return result;
+}
+
+PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* self = type->tp_alloc(type, 0);
+  if (self == nullptr) return nullptr;
+  as_function(self)->vectorcall = function_call;
+  as_function(self)->specialisations = new (std::nothrow) std::vector<PyObject*>;
+  if (as_function(self)->specialisations != nullptr) return self;
+  Py_DECREF(self);
+  return PyErr_NoMemory();
+}
+
+int function_traverse(PyObject* self, visitproc visit, void* arg) {
+  FunctionObject* function = as_function(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(function->dict);
+  if (function->specialisations != nullptr)
+    for (PyObject* s : *function->specialisations) Py_VISIT(s);
+  return 0;
+}
+
+void drop_specialisations(FunctionObject* function) {
+  if (function->specialisations == nullptr) return;
+  std::vector<PyObject*> old;
+  old.swap(*function->specialisations);
+  function->last = 0;
+  for (PyObject* s : old) Py_DECREF(s);
+}
+
+int function_clear(PyObject* self) {
+  Py_CLEAR(as_function(self)->dict);
+  drop_specialisations(as_function(self));
+  return 0;
+}
+
+void function_dealloc(PyObject* self) {
+  PyObject_GC_UnTrack(self);
+  if (as_function(self)->weakrefs != nullptr) PyObject_ClearWeakRefs(self);
+  function_clear(self);
+  delete as_function(self)->specialisations;
+  PyTypeObject* type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// Binds like a plain function: a method of an instance, itself on the class.
+PyObject* function_get(PyObject* self, PyObject* instance, PyObject*) {
+  if (instance == nullptr || instance == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, instance);
+}
+
+PyObject* function_add(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"kernel", "globals_guard", "hidden", "statics", "defaults", nullptr};
+  PyObject *kernel = nullptr, *globals = nullptr, *hidden = nullptr, *statics = nullptr, *defaults = nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOO:_add", const_cast<char**>(names), &kernel, &globals, &hidden,
+                                   &statics, &defaults))
+    return nullptr;
+  if (!is_kernel(kernel)) {
+    PyErr_SetString(PyExc_TypeError, "A specialisation is a Kernel.");
+    return nullptr;
+  }
+  FunctionObject* function = as_function(self);
+  PyObject* made = make_specialisation(kernel, !function->annotated, statics, defaults, globals, hidden);
+  if (made == nullptr) return nullptr;
+  try {
+    function->specialisations->push_back(made);
+  } catch (...) {
+    Py_DECREF(made);
+    raise_current_exception();
+    return nullptr;
+  }
+  function->last = function->specialisations->size() - 1;
+  return PyLong_FromSize_t(function->last);
+}
+
+// Calls one specialisation and raises its refusal: what Python does with one that it has just made.
+PyObject* function_call_one(PyObject* self, PyObject* args) {
+  Py_ssize_t index = 0;
+  PyObject *positional = nullptr, *named = nullptr;
+  if (!PyArg_ParseTuple(args, "nO!O!:_call", &index, &PyTuple_Type, &positional, &PyDict_Type, &named)) return nullptr;
+  FunctionObject* function = as_function(self);
+  if (index < 0 || static_cast<size_t>(index) >= function->specialisations->size()) {
+    PyErr_SetString(PyExc_IndexError, "There is no such specialisation.");
+    return nullptr;
+  }
+  const Py_ssize_t nargs = PyTuple_GET_SIZE(positional), n_names = PyDict_GET_SIZE(named);
+  SmallBuffer<PyObject*, 32> values(static_cast<size_t>(nargs + n_names));
+  for (Py_ssize_t i = 0; i < nargs; ++i) values[static_cast<size_t>(i)] = PyTuple_GET_ITEM(positional, i);
+  PyObject* names = n_names > 0 ? PyTuple_New(n_names) : nullptr;
+  if (n_names > 0 && names == nullptr) return nullptr;
+  PyObject *name, *value;
+  Py_ssize_t position = 0, k = 0;
+  while (PyDict_Next(named, &position, &name, &value)) {
+    PyTuple_SET_ITEM(names, k, Py_NewRef(name));
+    values[static_cast<size_t>(nargs + k++)] = value;
+  }
+  PyObject* result = nullptr;
+  try_one((*function->specialisations)[static_cast<size_t>(index)], values.data(), nargs, names, true, &result);
+  Py_XDECREF(names);
+  return result;
+}
+
+PyObject* function_clear_all(PyObject* self, PyObject*) {
+  drop_specialisations(as_function(self));
+  Py_RETURN_NONE;
+}
+
+PyObject* function_specialisations(PyObject* self, PyObject*) {
+  const std::vector<PyObject*>& list = *as_function(self)->specialisations;
+  PyObject* kernels = PyList_New(static_cast<Py_ssize_t>(list.size()));
+  for (size_t i = 0; kernels != nullptr && i < list.size(); ++i)
+    PyList_SET_ITEM(kernels, static_cast<Py_ssize_t>(i),
+                    Py_NewRef(reinterpret_cast<SpecialisationObject*>(list[i])->kernel));
+  return kernels;
+}
+
+PyObject* function_missed(PyObject* self, PyObject*) {
+  PyErr_Format(PyExc_NotImplementedError, "'%s' does not say what to do for arguments without a specialisation.",
+               Py_TYPE(self)->tp_name);
+  return nullptr;
+}
+
+PyObject* get_annotated(PyObject* self, void*) { return PyBool_FromLong(as_function(self)->annotated); }
+
+int set_annotated(PyObject* self, PyObject* value, void*) {
+  if (value == nullptr || !PyBool_Check(value) || !as_function(self)->specialisations->empty()) {
+    PyErr_SetString(PyExc_ValueError, "'_annotated' is set to True or False before the first specialisation.");
+    return -1;
+  }
+  as_function(self)->annotated = value == Py_True;
+  return 0;
+}
+
+PyObject* function_init_subclass(PyObject* type, PyObject*) {
+  inherit_vectorcall(reinterpret_cast<PyTypeObject*>(type), function_type);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef function_methods[] = {
+    {"_add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function_add)), METH_VARARGS | METH_KEYWORDS,
+     "_add(kernel, globals_guard=None, hidden=None, statics=None, defaults=None)\n--\n\n"
+     "Adds a specialisation and returns its number. globals_guard: (dict or cell, key, expected) each, compared by\n"
+     "identity, then by type and value; hidden: (dict or cell, key) of each hidden array, fetched at the call; statics:\n"
+     "values of static arguments by name; defaults: values of arguments that a call may leave out, by name."},
+    {"_call", function_call_one, METH_VARARGS,
+     "_call(index, args, kwargs)\n--\n\nCalls one specialisation, and raises where it does not fit."},
+    {"_clear", function_clear_all, METH_NOARGS, "_clear()\n--\n\nForgets all specialisations."},
+    {"_specialisations", function_specialisations, METH_NOARGS,
+     "_specialisations()\n--\n\nThe kernels, in the order in which they were added."},
+    {"_miss", function_missed, METH_VARARGS,
+     "_miss(args, kwargs)\n--\n\nWhat a call that fits no specialisation returns; to be overridden."},
+    {"__init_subclass__", function_init_subclass, METH_NOARGS | METH_CLASS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef function_getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"_annotated", get_annotated, set_annotated,
+     "True: there is one specialisation, scalars are converted, and its refusal is raised.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef function_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(FunctionObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionObject, weakrefs), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot function_slots[] = {{Py_tp_new, reinterpret_cast<void*>(function_new)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(function_dealloc)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(function_traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(function_clear)},
+                                {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                {Py_tp_descr_get, reinterpret_cast<void*>(function_get)},
+                                {Py_tp_methods, function_methods},
+                                {Py_tp_getset, function_getset},
+                                {Py_tp_members, function_members},
+                                {0, nullptr}};
+
+PyType_Spec function_spec = {"ferrule._rt.FunctionBase", sizeof(FunctionObject), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC |
+                                 Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+                             function_slots};
+
+}  // namespace
+
+bool add_function_type(PyObject* module) {
+  PyObject* type = PyType_FromModuleAndSpec(module, &function_spec, nullptr);
+  if (type == nullptr) return false;
+  function_type = reinterpret_cast<PyTypeObject*>(type);
+  return PyModule_AddObjectRef(module, "FunctionBase", type) == 0;
+}
+
+}  // namespace ferrule::python

@@ -1,0 +1,27 @@
+// The Python type Kernel: one loaded module that is called with strict rules and clear refusals.
+#pragma once
+
+#include <memory>
+
+#include "target.h"
+
+namespace ferrule::python {
+
+struct KernelObject {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject* dict;
+  PyObject* weakrefs;
+  Target* target;
+};
+
+// Makes the type and adds it to a module; false with a Python error set.
+bool add_kernel_type(PyObject* module);
+
+// Whether the object is a Kernel or of a class derived from it.
+bool is_kernel(PyObject* object);
+
+// A new Kernel with a handle of its own; null with a Python error set.
+PyObject* make_kernel(std::shared_ptr<const Module> module);
+
+}  // namespace ferrule::python

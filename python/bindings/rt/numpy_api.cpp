@@ -1,0 +1,72 @@
+#define FERRULE_IMPORTS_NUMPY
+#include "numpy_api.h"
+
+namespace ferrule::python {
+
+bool import_numpy_api() {
+  if (PyArray_ImportNumPyAPI() < 0) return false;
+  return true;
+}
+
+std::optional<DType> dtype_of(const PyArray_Descr* descr) {
+  if (!PyArray_ISNBO(descr->byteorder)) return std::nullopt;
+  switch (descr->type_num) {
+    case NPY_BOOL:
+      return DType::Bool;
+    case NPY_BYTE:
+      return DType::I8;
+    case NPY_SHORT:
+      return DType::I16;
+    case NPY_INT:
+      return DType::I32;
+    case NPY_LONG:
+    case NPY_LONGLONG:
+      return DType::I64;
+    case NPY_UBYTE:
+      return DType::U8;
+    case NPY_USHORT:
+      return DType::U16;
+    case NPY_UINT:
+      return DType::U32;
+    case NPY_ULONG:
+    case NPY_ULONGLONG:
+      return DType::U64;
+    case NPY_HALF:
+      return DType::F16;
+    case NPY_FLOAT:
+      return DType::F32;
+    case NPY_DOUBLE:
+      return DType::F64;
+    case NPY_CFLOAT:
+      return DType::C64;
+    case NPY_CDOUBLE:
+      return DType::C128;
+    default:
+      return std::nullopt;
+  }
+}
+
+PyArray_Descr* descr_of(DType dtype) {
+  static_assert(sizeof(long) == 8, "NPY_LONG is int64 here");
+  constexpr int kNumbers[kDTypeCount] = {NPY_BOOL,  NPY_BYTE, NPY_SHORT, NPY_INT,   NPY_LONG,  NPY_UBYTE,  NPY_USHORT, NPY_UINT,
+                                         NPY_ULONG, NPY_HALF, -1,        NPY_FLOAT, NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
+  const int number = kNumbers[static_cast<int>(dtype)];
+  return number < 0 ? nullptr : PyArray_DescrFromType(number);
+}
+
+int is_masked_array(PyObject* array) {
+  // Where numpy.ma was never imported no masked array can exist.
+  PyObject* name = PyUnicode_FromString("numpy.ma");
+  if (name == nullptr) return -1;
+  PyObject* module = PyImport_GetModule(name);
+  Py_DECREF(name);
+  if (module == nullptr) return PyErr_Occurred() ? -1 : 0;
+  PyObject* type = PyObject_GetAttrString(module, "MaskedArray");
+  Py_DECREF(module);
+  if (type == nullptr) return -1;
+  const int result = PyObject_IsInstance(array, type);
+  Py_DECREF(type);
+  return result;
+}
+
+}  // namespace ferrule::python

@@ -1,0 +1,45 @@
+// What a call got wrong as far as Python objects go; the sentence is made from it only where an error is wanted.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+
+#include "call/frame.h"
+#include "target.h"
+
+namespace ferrule::python {
+
+enum class Wrong : uint8_t {
+  Nothing,
+  TooMany,        // positional arguments; got: how many
+  UnknownName,    // object: the keyword
+  Doubled,        // argument given by position and by keyword
+  Missing,
+  NotAnArray,     // object: what was given
+  Masked,
+  ArrayDtype,     // object: the array
+  ScalarKind,     // object: what was given
+  ScalarRange,    // object: what was given
+  StaticValue,    // object: what was given
+  GlobalChanged,  // object: the key of the variable
+  HiddenMissing,
+  SymbolKind,     // object: the value given; symbol: which
+};
+
+// Valid while the call runs: the objects are borrowed.
+struct Problem {
+  Wrong wrong = Wrong::Nothing;
+  int32_t arg = -1;
+  PyObject* object = nullptr;
+  Py_ssize_t got = 0;
+};
+
+// How an attempt to call ended. Miss: nothing happened, and Problem or Frame::mismatch tell why. Raised: a Python error is
+// set.
+enum class Outcome : uint8_t { Done, Miss, Raised };
+
+// Sets the Python error for a miss.
+void raise_miss(const Target& target, const Frame& frame, const Problem& problem);
+
+}  // namespace ferrule::python

@@ -1,0 +1,21 @@
+// One entry of a Function: a kernel together with what must hold for it besides its guards. Not public in Python.
+#pragma once
+
+#include "kernel_object.h"
+
+namespace ferrule::python {
+
+// A Python object so that a call can keep it alive while another thread clears the Function's list.
+struct SpecialisationObject {
+  PyObject_HEAD
+  PyObject* kernel;
+  Target* target;  // shares the kernel's handle
+};
+
+bool add_specialisation_type(PyObject* module);
+
+// A new reference; null with a Python error set. The other arguments are those of specialise_target().
+PyObject* make_specialisation(PyObject* kernel, bool exact, PyObject* statics, PyObject* defaults, PyObject* globals,
+                              PyObject* hidden);
+
+}  // namespace ferrule::python

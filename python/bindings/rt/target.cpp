@@ -1,0 +1,210 @@
+#include "target.h"
+
+#include <cstring>
+
+#include "load/entries.h"
+
+namespace ferrule::python {
+namespace {
+
+// The value of a Python literal: 0.1, None, (1, 2), 'text'. A new reference.
+PyObject* literal(const char* text) {
+  PyObject* ast = PyImport_ImportModule("ast");
+  if (ast == nullptr) return nullptr;
+  PyObject* value = PyObject_CallMethod(ast, "literal_eval", "s", text);
+  Py_DECREF(ast);
+  return value;
+}
+
+PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
+
+// Replaces an owned reference; `value` is borrowed.
+void assign(PyObject*& slot, PyObject* value) {
+  Py_XINCREF(value);
+  Py_XSETREF(slot, value);
+}
+
+bool fill_argument(const ArgPlan& plan, ArgTarget& arg) {
+  arg.name = interned(plan.declared->name);
+  if (arg.name == nullptr) return false;
+  if (plan.declared->default_text != nullptr) {
+    PyObject* value = literal(plan.declared->default_text);
+    if (value == nullptr) return false;
+    if (plan.kind == FR_ARG_STATIC) assign(arg.fixed, value);
+    arg.fallback = value;
+  }
+  if (plan.kind != FR_ARG_ARRAY) return true;
+  arg.descr = descr_of(plan.dtype);
+  if (arg.descr == nullptr) {
+    PyErr_Format(PyExc_NotImplementedError, "'%s' has dtype bfloat16, which NumPy does not have.", plan.declared->name);
+    return false;
+  }
+  const bool f = plan.layout == FR_LAYOUT_F || (plan.layout == FR_LAYOUT_INNER && plan.inner_axis != plan.rank - 1);
+  const bool neither = plan.layout == FR_LAYOUT_INNER && plan.inner_axis != 0 && plan.inner_axis != plan.rank - 1;
+  // Where neither order gives the inner axis unit stride, a flag that no array has sends every array to the full test.
+  arg.sufficient_flags = neither ? ~0 : (f ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS) | NPY_ARRAY_ALIGNED;
+  if (plan.written) arg.sufficient_flags |= NPY_ARRAY_WRITEABLE;
+  return true;
+}
+
+int32_t find_argument(const Target& target, PyObject* name) {
+  for (size_t i = 0; i < target.args.size(); ++i) {
+    const int equal = PyUnicode_Compare(target.args[i].name, name);
+    if (equal == 0) return static_cast<int32_t>(i);
+    if (PyErr_Occurred() != nullptr) return -1;
+  }
+  PyErr_Format(PyExc_TypeError, "'%U' is no argument of '%s'.", name, target.plan().module->name);
+  return -1;
+}
+
+bool take_values(Target& target, PyObject* values, PyObject* ArgTarget::* slot) {
+  if (values == nullptr || values == Py_None) return true;
+  if (!PyDict_Check(values)) {
+    PyErr_SetString(PyExc_TypeError, "Values of arguments come as a dict from name to value.");
+    return false;
+  }
+  PyObject *name, *value;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(values, &position, &name, &value)) {
+    const int32_t i = PyUnicode_Check(name) ? find_argument(target, name) : -1;
+    if (i < 0) {
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "Names of arguments are strings.");
+      return false;
+    }
+    assign(target.args[static_cast<size_t>(i)].*slot, value);
+  }
+  return true;
+}
+
+// Reads (container, key, ...) of `size` items from a tuple; the items stay borrowed.
+bool take_variable(PyObject* entry, Py_ssize_t size, Variable& variable) {
+  if (!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) != size) {
+    PyErr_Format(PyExc_TypeError, "A variable is a tuple of %zd items: a dict or cell, a key%s.", size,
+                 size == 3 ? ", the expected value" : "");
+    return false;
+  }
+  PyObject* container = PyTuple_GET_ITEM(entry, 0);
+  PyObject* key = PyTuple_GET_ITEM(entry, 1);
+  if (!PyCell_Check(container) && !PyDict_Check(container)) {
+    PyErr_SetString(PyExc_TypeError, "A variable lives in a dict or in a closure cell.");
+    return false;
+  }
+  assign(variable.container, container);
+  assign(variable.key, PyCell_Check(container) ? nullptr : key);
+  return true;
+}
+
+bool take_globals(Target& target, PyObject* globals) {
+  if (globals == nullptr || globals == Py_None) return true;
+  PyObject* entries = PySequence_Tuple(globals);
+  if (entries == nullptr) return false;
+  bool ok = true;
+  for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(entries); ++i) {
+    PyObject* entry = PyTuple_GET_ITEM(entries, i);
+    GlobalGuard& guard = target.globals.emplace_back();
+    ok = take_variable(entry, 3, guard.variable);
+    if (ok) assign(guard.expected, PyTuple_GET_ITEM(entry, 2));
+  }
+  Py_DECREF(entries);
+  return ok;
+}
+
+bool take_hidden(Target& target, PyObject* hidden) {
+  PyObject* entries = hidden == nullptr || hidden == Py_None ? PyTuple_New(0) : PySequence_Tuple(hidden);
+  if (entries == nullptr) return false;
+  Py_ssize_t next = 0;
+  bool ok = true;
+  for (const ArgPlan& arg : target.plan().args) {
+    if (!arg.hidden || !ok) continue;
+    if (next == PyTuple_GET_SIZE(entries)) break;
+    HiddenArray& array = target.hidden.emplace_back();
+    array.arg = arg.index;
+    ok = take_variable(PyTuple_GET_ITEM(entries, next++), 2, array.variable);
+  }
+  if (ok && next != PyTuple_GET_SIZE(entries)) {
+    PyErr_Format(PyExc_TypeError, "%zd hidden variables are given, but '%s' has %zd.", PyTuple_GET_SIZE(entries),
+                 target.plan().module->name, next);
+    ok = false;
+  }
+  Py_DECREF(entries);
+  return ok;
+}
+
+}  // namespace
+
+bool fill_target(Target& target, std::shared_ptr<Handle> handle) {
+  target.handle = std::move(handle);
+  const CallPlan& plan = target.plan();
+  target.args.resize(plan.args.size());
+  target.simple = plan.n_positional == plan.args.size();
+  for (size_t i = 0; i < plan.args.size(); ++i)
+    if (!fill_argument(plan.args[i], target.args[i])) return false;
+  for (uint32_t s = 0; s < plan.module->n_symbols; ++s) {
+    PyObject* name = interned(entry_at(plan.module->symbols, s).name);
+    if (name == nullptr) return false;
+    target.symbol_names.push_back(name);
+  }
+  for (const ReturnPlan& r : plan.returns) {
+    target.return_descrs.push_back(descr_of(r.dtype));
+    if (target.return_descrs.back() != nullptr) continue;
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_NotImplementedError, "Results of dtype bfloat16 need a dtype that NumPy does not have.");
+    return false;
+  }
+  return true;
+}
+
+bool specialise_target(Target& target, PyObject* statics, PyObject* defaults, PyObject* globals, PyObject* hidden) {
+  if (!take_values(target, statics, &ArgTarget::fixed) || !take_values(target, defaults, &ArgTarget::fallback) ||
+      !take_globals(target, globals) || !take_hidden(target, hidden))
+    return false;
+  if (!target.globals.empty()) target.simple = false;
+  for (const ArgPlan& arg : target.plan().args) {
+    if (arg.kind != FR_ARG_STATIC || target.args[static_cast<size_t>(arg.index)].fixed != nullptr) continue;
+    PyErr_Format(PyExc_TypeError, "The value of the static argument '%s' is not given.", arg.declared->name);
+    return false;
+  }
+  return true;
+}
+
+int traverse_target(const Target& target, visitproc visit, void* arg) {
+  for (const ArgTarget& a : target.args) {
+    Py_VISIT(a.fallback);
+    Py_VISIT(a.fixed);
+  }
+  for (const GlobalGuard& g : target.globals) {
+    Py_VISIT(g.variable.container);
+    Py_VISIT(g.variable.key);
+    Py_VISIT(g.expected);
+  }
+  for (const HiddenArray& h : target.hidden) {
+    Py_VISIT(h.variable.container);
+    Py_VISIT(h.variable.key);
+  }
+  return 0;
+}
+
+void clear_target(Target& target) {
+  // Releasing a value may run Python code that looks at the target again: it finds it empty.
+  Target old;
+  std::swap(old, target);
+  target.handle = old.handle;
+  const auto drop = [](Variable& v) {
+    Py_XDECREF(v.container);
+    Py_XDECREF(v.key);
+  };
+  for (ArgTarget& a : old.args) {
+    Py_XDECREF(a.descr);
+    Py_XDECREF(a.name);
+    Py_XDECREF(a.fallback);
+    Py_XDECREF(a.fixed);
+  }
+  for (PyObject* name : old.symbol_names) Py_XDECREF(name);
+  for (PyArray_Descr* descr : old.return_descrs) Py_XDECREF(descr);
+  for (GlobalGuard& g : old.globals) {
+    drop(g.variable);
+    Py_XDECREF(g.expected);
+  }
+  for (HiddenArray& h : old.hidden) drop(h.variable);
+}
+
+}  // namespace ferrule::python

@@ -1,0 +1,68 @@
+// What a Python object that can be called points to: a handle, and per argument what only Python knows (interned names,
+// defaults, fixed values, dtypes as NumPy has them).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "call/handle.h"
+#include "numpy_api.h"
+
+namespace ferrule::python {
+
+struct ArgTarget {
+  PyArray_Descr* descr = nullptr;   // arrays: the descriptor that most arrays of the dtype share
+  int sufficient_flags = 0;         // arrays: with these NumPy flags every layout test passes
+  PyObject* name = nullptr;         // interned
+  PyObject* fallback = nullptr;     // when the argument is not given; null: it is required
+  PyObject* fixed = nullptr;        // FR_ARG_STATIC: the value of this specialisation
+};
+
+// A name that the program read while it was captured: a key of a dict (a module's globals) or a closure cell.
+struct Variable {
+  PyObject* container = nullptr;  // a dict or a cell
+  PyObject* key = nullptr;        // null for a cell
+};
+
+struct GlobalGuard {
+  Variable variable;
+  PyObject* expected = nullptr;
+};
+
+struct HiddenArray {
+  int32_t arg = 0;
+  Variable variable;
+};
+
+enum class ReleaseGil : uint8_t { Auto, Always, Never };
+
+// Owns its references. `exact`: scalars must have exactly the declared type, as specialisations of an undecorated
+// signature need it; otherwise they are converted by the rules for declared scalars.
+struct Target {
+  std::shared_ptr<Handle> handle;
+  std::vector<ArgTarget> args;
+  std::vector<PyObject*> symbol_names;  // interned; null for symbols that cannot be given by keyword
+  std::vector<PyArray_Descr*> return_descrs;
+  std::vector<GlobalGuard> globals;
+  std::vector<HiddenArray> hidden;
+  ReleaseGil release_gil = ReleaseGil::Auto;
+  bool exact = false;
+  bool simple = false;  // true iff all arguments may come by position and no variables are guarded
+
+  const CallPlan& plan() const { return handle->plan(); }
+};
+
+// Fills a target for `handle`: names, descriptors, and literals of the descriptor as defaults and fixed values. False with
+// a Python error set.
+bool fill_target(Target& target, std::shared_ptr<Handle> handle);
+
+// Replaces defaults or fixed values by name from dicts (null: none); reads `globals`, a sequence of (dict or cell, key,
+// expected), and `hidden`, a sequence of (dict or cell, key) in the order of the hidden arguments (null: none). False with
+// a Python error set.
+bool specialise_target(Target& target, PyObject* statics, PyObject* defaults, PyObject* globals, PyObject* hidden);
+
+// For the garbage collector.
+int traverse_target(const Target& target, visitproc visit, void* arg);
+void clear_target(Target& target);
+
+}  // namespace ferrule::python

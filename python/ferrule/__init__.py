@@ -1,0 +1,62 @@
+"""Ferrule: array programs as native modules, called at the cost of a C function."""
+
+from ferrule.api import Function, program
+from ferrule.artifact import Artifact
+from ferrule.config import config
+from ferrule.dtypes import (
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    symbol,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from ferrule.errors import (
+    BuildError,
+    Error,
+    IncompatibleArtifact,
+    InternalError,
+    Unsupported,
+    UserError,
+)
+from ferrule.kernel import Kernel
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Artifact",
+    "BuildError",
+    "Error",
+    "Function",
+    "IncompatibleArtifact",
+    "InternalError",
+    "Kernel",
+    "Unsupported",
+    "UserError",
+    "bool_",
+    "complex64",
+    "complex128",
+    "config",
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "program",
+    "symbol",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]

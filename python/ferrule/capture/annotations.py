@@ -1,0 +1,186 @@
+"""Ahead of time: arguments from annotations such as `a: fr.float64["N", "2*M"]`, without a sample."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import time
+import types
+import typing
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ferrule import _compiler as ir
+from ferrule import errors as public
+from ferrule.dtypes import ArrayType, ElementType
+
+from . import errors
+from .elementwise import check_dtype
+from .function import Captured, Options, new_trace, trace_function
+from .signature import LAYOUTS, ArgumentInfo, static_text
+from .trace import Trace
+from .tracers import Array, Int, Scalar, Storage
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+# A decision takes the general case: sizes that are large, unequal and without common factors.
+_GENERAL_SIZES = (1009, 2003, 3001, 4001, 5003, 6007, 7001, 8009)
+
+
+def capture_annotated(fn: Callable[..., Any], options: Options | None = None) -> Captured:
+    """Traces `fn` on its annotations. What a size decides is decided for the general case and guarded."""
+    options = options or Options()
+    started = time.perf_counter()
+    with errors.boundary():
+        trace = new_trace(fn, options)
+        trace.annotated = True
+        with trace.entered():
+            declared = _Declaration(trace)
+            positional: list[Any] = []
+            named: dict[str, Any] = {}
+            for parameter in signature_of(fn).parameters.values():
+                stand_in = declared.add(fn, parameter, parameter.name in options.static)
+                if parameter.kind == parameter.KEYWORD_ONLY:
+                    named[parameter.name] = stand_in
+                else:
+                    positional.append(stand_in)
+            return trace_function(trace, fn, positional, named, started)
+
+
+def signature_of(fn: Callable[..., Any]) -> inspect.Signature:
+    """The signature with annotations evaluated; UserTypeError where one cannot be."""
+    try:
+        return inspect.signature(fn, eval_str=True)
+    except Exception as error:
+        raise public.UserTypeError(f"The annotations of {fn.__name__}() cannot be evaluated: {error}.") from error
+
+
+def is_annotated(fn: Callable[..., Any]) -> bool:
+    """Whether some parameter has an annotation that fixes an array's type."""
+    try:
+        parameters = inspect.signature(fn, eval_str=True).parameters.values()
+    except Exception:  # unevaluable annotations are not ours: the function is captured from samples
+        return False
+    return any(isinstance(resolve(parameter.annotation), ArrayType) for parameter in parameters)
+
+
+def resolve(annotation: Any) -> Any:
+    """The part of an annotation that we read: ours inside Annotated, else the annotation itself."""
+    if typing.get_origin(annotation) is typing.Annotated:
+        for item in annotation.__metadata__:
+            if isinstance(item, (ArrayType, ElementType)):
+                return item
+        return resolve(typing.get_args(annotation)[0])
+    return annotation
+
+
+class _Declaration:
+    """Declares annotated parameters in order; a name of a size means one symbol throughout."""
+
+    def __init__(self, trace: Any) -> None:
+        self.trace: Trace = trace
+        self.arguments = trace.arguments
+        self.sizes: dict[str, int] = {}
+
+    def add(self, fn: Callable[..., Any], parameter: inspect.Parameter, static: bool) -> Any:
+        """Declares one parameter; returns its stand-in."""
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise public.Unsupported(
+                f"The parameter '{parameter.name}' of {fn.__name__}() takes any number of arguments, which is not supported."
+            )
+        kind = resolve(parameter.annotation)
+        name, index = parameter.name, len(self.arguments.infos)
+        keyword_only = parameter.kind == parameter.KEYWORD_ONLY
+        if isinstance(kind, ArrayType) and not static:
+            stand_in, info = self._array(name, kind, index, keyword_only)
+        elif static or kind in (bool, str) or kind is parameter.empty:
+            stand_in, info = self._static(fn, parameter, index, keyword_only)
+        else:
+            stand_in, info = self._scalar(fn, name, kind, index, keyword_only)
+        self.arguments.infos.append(info)
+        self.arguments.tracers.append(stand_in)
+        text = None if parameter.default is parameter.empty else repr(parameter.default)
+        self.trace.builder.set_argument(index, keyword_only=keyword_only, default_text=text)
+        return stand_in
+
+    def _static(self, fn: Callable[..., Any], parameter: inspect.Parameter, index: int, keyword_only: bool) -> Any:
+        if parameter.default is parameter.empty:
+            raise public.UserTypeError(
+                f"The parameter '{parameter.name}' of {fn.__name__}() has neither an annotation that fixes its type nor a"
+                f' default. Write, for instance, {parameter.name}: fr.float64["N"].'
+            )
+        self.trace.builder.static_argument(parameter.name, static_text(parameter.default))
+        return parameter.default, ArgumentInfo(
+            parameter.name, "static", index, static=parameter.default, keyword_only=keyword_only
+        )
+
+    def _scalar(self, fn: Callable[..., Any], name: str, kind: Any, index: int, keyword_only: bool) -> Any:
+        builder = self.trace.builder
+        if kind is int:
+            builder.scalar_argument(name, "int64", True)
+            symbol = builder.argument_symbol(index)
+            self._set_general(symbol)
+            self.sizes.setdefault(name, symbol)
+            info = ArgumentInfo(name, "scalar", index, np.dtype(np.int64), weak=True, keyword_only=keyword_only)
+            return Int(ir.Expr.symbol(symbol)), info
+        weak = kind is float
+        try:
+            dtype = kind.dtype if isinstance(kind, ElementType) else np.dtype(kind)
+        except TypeError:
+            dtype = None
+        if dtype is None or isinstance(kind, (types.UnionType, types.GenericAlias)):
+            raise public.UserTypeError(
+                f"The annotation of '{name}' in {fn.__name__}() is {kind!r}, which is no type of an array or number. Write,"
+                f' for instance, {name}: fr.float64["N"], or {name}: float.'
+            )
+        check_dtype(dtype, f"the argument '{name}' of dtype")
+        scalar = Scalar(builder.scalar_argument(name, dtype.name, weak))
+        return scalar, ArgumentInfo(name, "scalar", index, dtype, weak=weak, keyword_only=keyword_only)
+
+    def _array(self, name: str, kind: ArrayType, index: int, keyword_only: bool) -> Any:
+        trace = self.trace
+        check_dtype(kind.dtype, f"the argument '{name}' of dtype")
+        extents = [self._extent(name, text) for text in kind.extents]
+        rank = len(extents)
+        strides: list[ir.Expr] = []
+        inner = rank - 1 if kind.order == "inner" else 0
+        if kind.order in ("inner", "any"):
+            dense = 1
+            for axis in reversed(range(rank)):
+                if kind.order == "inner" and axis == inner:
+                    strides.insert(0, ir.Expr(1))
+                else:
+                    symbol = trace.symbol(f"{name}.strides[{axis}]", ir.SymbolKind.Stride, False)
+                    trace.sample[symbol] = dense
+                    strides.insert(0, ir.Expr.symbol(symbol))
+                dense *= max(1, trace.evaluate(extents[axis]) or 1)
+        view = trace.builder.array_argument(
+            name, kind.dtype.name, extents, strides, LAYOUTS[kind.order], inner, False
+        )
+        storage = Storage(view, False, 0, name)
+        storage.argument = index
+        storage.local = False
+        info = ArgumentInfo(
+            name, "array", index, kind.dtype, rank, kind.order, inner, keyword_only=keyword_only
+        )
+        return Array(storage, extents, kind.dtype), info
+
+    def _extent(self, name: str, text: str) -> ir.Expr:
+        for size in _NAME.findall(text):
+            if size not in self.sizes and size not in ("min", "max"):
+                symbol = self.trace.symbol(size, ir.SymbolKind.Extent, True)
+                self.sizes[size] = symbol
+                self._set_general(symbol)
+        try:
+            extent = ir.Expr.parse(text, self.trace.builder.symbols())
+        except public.UserError as error:
+            raise public.UserValueError(f"The extent '{text}' of '{name}' is no size expression: {error}") from None
+        if extent.constant is not None and extent.constant < 0:
+            raise public.UserValueError(f"The extent '{text}' of '{name}' is negative.")
+        return extent
+
+    def _set_general(self, symbol: int) -> None:
+        known = len(self.trace.sample)
+        base = _GENERAL_SIZES[known % len(_GENERAL_SIZES)]
+        self.trace.sample[symbol] = base + 10000 * (known // len(_GENERAL_SIZES))

@@ -1,0 +1,260 @@
+"""How values cross the edges of a region: the type of a carried value, joins, and the conversions in and out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ferrule import _compiler as ir
+
+from .trace import Trace
+from .tracers import Array, Cond, Int, Scalar, Storage, make_int, to_expr
+
+_FLOAT, _INT, _BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
+
+
+class Carry:
+    """The type of a carried value.
+
+    kind: 'int' (a Python int), 'scalar' (a number of `dtype`, `weak` if it is Python's), 'array_value' (an array
+    without an address), 'view' (an array by reference), 'static' (any other Python value, which cannot change).
+    """
+
+    __slots__ = ("dtype", "kind", "lineage", "shape", "static", "strides", "weak")
+
+    def __init__(
+        self,
+        kind: str,
+        dtype: np.dtype[Any] | None = None,
+        weak: bool = False,
+        shape: tuple[ir.Expr, ...] = (),
+        strides: tuple[ir.Expr, ...] = (),
+        static: Any = None,
+        lineage: Storage | None = None,
+    ) -> None:
+        self.kind = kind
+        self.dtype = dtype
+        self.weak = weak
+        self.shape = shape
+        self.strides = strides
+        self.static = static
+        self.lineage = lineage
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Carry) or self.kind != other.kind:
+            return False
+        if self.kind == "static":
+            return same_static(self.static, other.static)
+        return (self.dtype, self.weak, self.shape, self.strides) == (other.dtype, other.weak, other.shape, other.strides)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return self.describe()
+
+    def describe(self) -> str:
+        """The type in words, for messages."""
+        if self.kind == "int":
+            return "a Python int"
+        if self.kind == "static":
+            return f"the Python object {self.static!r}"
+        if self.kind == "scalar":
+            return f"a Python {'float' if self.dtype == _FLOAT else 'bool'}" if self.weak else f"a {self.dtype} number"
+        trace = Trace.active()
+        shape = ", ".join(trace.text(extent) for extent in self.shape) if trace else "?"
+        return f"a {self.dtype} array of shape ({shape}{',' if len(self.shape) == 1 else ''})"
+
+
+def same_static(left: Any, right: Any) -> bool:
+    """Whether two Python values are the same for the trace: identical, or equal plain values of one type."""
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, (str, bytes, float, complex, frozenset)):
+        return bool(left == right) or (left != left and right != right)
+    if isinstance(left, (tuple, list)):
+        return len(left) == len(right) and all(map(same_static, left, right))
+    if isinstance(left, Array):
+        return left.is_same_view(right)
+    if isinstance(left, (Int, Scalar, Cond)):
+        return _key(left) == _key(right)
+    return isinstance(left, (int, np.generic)) and bool(left == right)
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two values are interchangeable for the trace."""
+    return same_static(left, right)
+
+
+def describe(carry: Carry | None) -> str:
+    """A carried type in words; 'undefined' for None."""
+    return "undefined" if carry is None else carry.describe()
+
+
+def describe_value(value: Any) -> str:
+    """The type of a value in words."""
+    if type(value).__name__ == "_Undefined":
+        return "undefined"
+    return carry_type(value).describe()
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, Int):
+        return Trace.current().facts.canonical(value.expr)
+    return value.condition if isinstance(value, Cond) else value.id
+
+
+def carry_type(value: Any) -> Carry:
+    """How a Python value can be carried."""
+    if isinstance(value, np.generic):
+        return Carry("scalar", np.dtype(value.dtype))
+    if isinstance(value, (bool, Cond)):
+        return Carry("scalar", _BOOL, weak=True)
+    if isinstance(value, (int, Int)):
+        return Carry("int", _INT, weak=True)
+    if isinstance(value, float):
+        return Carry("scalar", _FLOAT, weak=True)
+    if isinstance(value, Scalar):
+        if value.weak and value.dtype.kind in "iu":
+            return Carry("int", _INT, weak=True)
+        return Carry("scalar", np.dtype(value.dtype), value.weak)
+    if isinstance(value, np.ndarray):
+        value = _as_array(value)
+    if isinstance(value, Array):
+        return _array_type(value)
+    return Carry("static", static=value)
+
+
+def _as_array(value: np.ndarray[Any, Any]) -> Any:
+    from .elementwise import as_array
+
+    return as_array(value)
+
+
+def _array_type(value: Array) -> Carry:
+    trace = Trace.current()
+    storage = value.storage
+    fresh = storage.pure or (storage.local and storage.region == trace.region and trace.depth > 0)
+    dims = tuple(value.dims)
+    if fresh and value.ndim:
+        return Carry("array_value", value.dtype, shape=dims, lineage=storage)
+    strides = trace.builder.view_strides(value.handle()) if not storage.pure else _dense(dims)
+    return Carry("view", value.dtype, shape=dims, strides=tuple(trace.facts.canonical(s) for s in strides))
+
+
+def _dense(dims: tuple[ir.Expr, ...]) -> list[ir.Expr]:
+    strides = [ir.Expr(1)] * len(dims)
+    for axis in range(len(dims) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * dims[axis + 1]
+    return strides
+
+
+def join(left: Carry, right: Carry) -> Carry | None:
+    """The type that holds values of both, or None."""
+    if left == right:
+        return left
+    if left.kind == "static" or right.kind == "static":
+        return None
+    if left.kind in ("int", "scalar") and right.kind in ("int", "scalar"):
+        return _join_numbers(left, right)
+    if left.kind in ("array_value", "view") and right.kind in ("array_value", "view"):
+        return _join_arrays(left, right)
+    return None
+
+
+def _join_numbers(left: Carry, right: Carry) -> Carry | None:
+    if left.weak and right.weak:
+        dtype = max(left.dtype, right.dtype, key=lambda d: "biuf".index(d.kind))  # type: ignore[union-attr]
+        return Carry("int", _INT, weak=True) if dtype.kind == "i" else Carry("scalar", dtype, weak=True)  # type: ignore[union-attr]
+    if not left.weak and not right.weak:
+        return left if left.dtype == right.dtype else None
+    strong, weak = (right, left) if left.weak else (left, right)
+    # Python's number takes the strong dtype where that loses nothing of its kind.
+    rank = "biuf".index
+    kinds = strong.dtype.kind, weak.dtype.kind  # type: ignore[union-attr]
+    fits = kinds[0] == kinds[1] or (kinds[0] != "b" and kinds[1] != "b" and rank(kinds[1]) <= rank(kinds[0]))
+    return Carry("scalar", strong.dtype) if fits else None
+
+
+def _join_arrays(left: Carry, right: Carry) -> Carry | None:
+    if left.dtype != right.dtype or len(left.shape) != len(right.shape):
+        return None
+    trace = Trace.current()
+    shape = tuple(_join_size(trace, a, b, "n", True) for a, b in zip(left.shape, right.shape, strict=True))
+    if left.kind == right.kind == "array_value":
+        return Carry("array_value", left.dtype, shape=shape, lineage=left.lineage or right.lineage)
+    strides = [tuple(c.strides) or tuple(_dense(c.shape)) for c in (left, right)]
+    joined = tuple(_join_size(trace, a, b, "stride", False) for a, b in zip(*strides, strict=True))
+    return Carry("view", left.dtype, shape=shape, strides=joined)
+
+
+def _join_size(trace: Trace, left: ir.Expr, right: ir.Expr, name: str, nonnegative: bool) -> ir.Expr:
+    """One size, or a fresh symbol for this pair of sizes."""
+    left, right = trace.facts.canonical(left), trace.facts.canonical(right)
+    if left == right or trace.facts.prove_equal(left, right):
+        return left
+    for symbol in (left, right):
+        if symbol in trace.joined_sizes:
+            return symbol
+    fresh = trace.opaque(name, nonnegative)
+    trace.joined_sizes.append(fresh)
+    return fresh
+
+
+def carry_param(carry: Carry) -> ir.Parameter:
+    """The parameter of a region for a carried value."""
+    assert carry.dtype is not None
+    kind = {"int": ir.ValueKind.Scalar, "scalar": ir.ValueKind.Scalar, "array_value": ir.ValueKind.Array}.get(
+        carry.kind, ir.ValueKind.View
+    )
+    return ir.Parameter(kind, carry.dtype.name, carry.shape, carry.strides, carry.weak)
+
+
+def carry_enter(carry: Carry, value_id: int) -> Any:
+    """The stand-in for a region's parameter."""
+    value = _receive(carry, value_id)
+    if isinstance(value, Array):
+        # A write to it may have to reach what was passed in: see Storage.make_buffer.
+        value.storage.lineage = carry.lineage
+    return value
+
+
+def carry_leave(carry: Carry, value_id: int) -> Any:
+    """The stand-in for a carried value after the region."""
+    return _receive(carry, value_id)
+
+
+def _receive(carry: Carry, value_id: int) -> Any:
+    trace = Trace.current()
+    if carry.kind == "int":
+        return make_int(ir.Expr.symbol(trace.builder.symbolize(value_id, "k", False)))
+    if carry.kind == "scalar":
+        return Scalar(value_id)
+    array = Array.of_value(value_id)
+    if isinstance(array, Array):
+        array.storage.local = carry.kind == "array_value"
+    return array
+
+
+def carry_pass(carry: Carry, value: Any) -> int:
+    """A value as the carried type wants it: an initial value or what a region yields."""
+    from . import elementwise, scalars
+
+    trace = Trace.current()
+    if carry.kind == "int":
+        value = scalars.int_(value) if isinstance(value, (Scalar, Cond)) else value
+        return int(trace.builder.reweight(trace.builder.size(to_expr(value)), True))
+    assert carry.dtype is not None
+    if carry.kind == "scalar":
+        value_id = elementwise.lift(value, carry.dtype)
+        if trace.builder.type(value_id).kind == ir.ValueKind.View:
+            value_id = trace.builder.load(value_id)
+        if ir.dtype_name(trace.builder.type(value_id).dtype) != carry.dtype.name:
+            value_id = trace.builder.cast(value_id, carry.dtype.name)
+        return int(trace.builder.reweight(value_id, carry.weak))
+    array = elementwise.as_array(value)
+    if carry.kind == "array_value":
+        return int(array.value())
+    return int(array.mutate())

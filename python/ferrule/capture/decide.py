@@ -1,0 +1,204 @@
+"""Decisions over sizes: proof, then the sample with a guard, then a guard hoisted out of loops; else run time.
+
+This is the only writer of guards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ferrule import _compiler as ir
+
+from . import errors
+from .trace import Trace
+
+Eq, Ne, Lt, Le = ir.Relation.Eq, ir.Relation.Ne, ir.Relation.Lt, ir.Relation.Le
+ZERO = ir.Expr(0)
+ONE = ir.Expr(1)
+
+
+def decide(condition: ir.Condition) -> bool:
+    """The truth of a condition in this specialisation; raises NeedsRuntime where it changes within a call."""
+    trace = Trace.current()
+    known = trace.facts.prove(condition)
+    if known is not None:
+        return known
+    left, right = trace.facts.canonical(condition.left), trace.facts.canonical(condition.right)
+    condition = ir.Condition(condition.relation, left, right)
+    answer = _from_sample(trace, condition)
+    if answer is None:
+        answer = _hoisted(trace, condition)
+    if answer is None:
+        raise errors.NeedsRuntime(condition)
+    return answer
+
+
+def holds(condition: ir.Condition) -> bool | None:
+    """`decide`, with None where the condition changes within a call."""
+    try:
+        return decide(condition)
+    except errors.NeedsRuntime:
+        return None
+
+
+def record(trace: Trace, condition: ir.Condition) -> None:
+    """Makes a condition over entry values a guard of this specialisation."""
+    condition = tidy(condition)
+    if condition in trace.guards:
+        trace.facts.assume(condition)
+        return
+    trace.guards.append(condition)
+    trace.facts.assume(condition)
+
+
+def tidy(condition: ir.Condition) -> ir.Condition:
+    """The same condition with its constants on one side, as a person would write it."""
+    left, right = condition.left, condition.right
+    relation = condition.relation
+    if left.constant is not None:
+        left, right = _move(left, right)
+        if relation == Lt:
+            relation, left = Le, left + ONE
+    elif right.constant is not None:
+        right, left = _move(right, left)
+        if relation == Lt:
+            relation, right = Le, right - ONE
+    else:
+        shift = min(_constant_part(left), _constant_part(right), key=abs)
+        left, right = left - ir.Expr(shift), right - ir.Expr(shift)
+    return ir.Condition(relation, left, right)
+
+
+def strongest(guards: Sequence[ir.Condition]) -> list[ir.Condition]:
+    """The guards without bounds that a tighter bound of the same expression implies."""
+    tightest: dict[tuple[str, ir.Expr], int] = {}
+    for guard in guards:
+        key, bound = _bound(guard)
+        if key is not None:
+            tightest[key] = max(tightest.get(key, bound), bound)
+    return [guard for guard in guards if _bound(guard)[0] is None or tightest[_bound(guard)[0]] == _bound(guard)[1]]  # type: ignore[index]
+
+
+def _bound(guard: ir.Condition) -> tuple[tuple[str, ir.Expr] | None, int]:
+    """What a guard bounds, and the bound so that larger is tighter; (None, 0) if it is no bound by a constant."""
+    strict = int(guard.relation == Lt)
+    if guard.relation in (Lt, Le) and guard.left.constant is not None:
+        return ("low", guard.right), int(guard.left.constant) + strict
+    if guard.relation in (Lt, Le) and guard.right.constant is not None:
+        return ("high", guard.left), strict - int(guard.right.constant)
+    return None, 0
+
+
+def _move(constant: ir.Expr, other: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
+    shift = ir.Expr(_constant_part(other))
+    return constant - shift, other - shift
+
+
+def _constant_part(expr: ir.Expr) -> int:
+    return int(expr.evaluate([0] * (max(expr.symbols(), default=-1) + 1)))
+
+
+def _from_sample(trace: Trace, condition: ir.Condition) -> bool | None:
+    left, right = trace.evaluate(condition.left), trace.evaluate(condition.right)
+    if left is None or right is None:
+        return None
+    answer = {Eq: left == right, Ne: left != right, Lt: left < right, Le: left <= right}[condition.relation]
+    record(trace, condition if answer else condition.negate())
+    return answer
+
+
+def _hoisted(trace: Trace, condition: ir.Condition) -> bool | None:
+    """Eliminates loop variables by their bounds: guards what suffices for every iteration."""
+    relation = condition.relation
+    difference = condition.right - condition.left
+    low = trace.facts.lower_bound(difference)
+    high = trace.facts.upper_bound(difference)
+    if relation in (Lt, Le):
+        least = ONE if relation == Lt else ZERO
+        return _first(trace, [(True, least, low), (False, high, least - ONE)])
+    answer = relation == Ne
+    found = _first(trace, [(answer, ONE, low), (answer, high, ZERO - ONE)])
+    if found is None and low is not None and high is not None and low == high:
+        found = _first(trace, [(not answer, low, ZERO)], Eq)
+    return found
+
+
+def _first(
+    trace: Trace, candidates: list[tuple[bool, ir.Expr | None, ir.Expr | None]], relation: ir.Relation = Le
+) -> bool | None:
+    for answer, left, right in candidates:
+        if left is None or right is None:
+            continue
+        condition = ir.Condition(relation, left, right)
+        if trace.facts.prove(condition) is True:
+            return answer
+        left_value, right_value = trace.evaluate(left), trace.evaluate(right)
+        if left_value is None or right_value is None:
+            continue
+        if left_value == right_value if relation == Eq else left_value <= right_value:
+            record(trace, condition)
+            return answer
+    return None
+
+
+def is_equal(left: ir.Expr, right: ir.Expr) -> bool:
+    """Whether two extents are equal here; extents known only at run time must be the same expression."""
+    if left == right:
+        return True
+    trace = Trace.current()
+    if trace.facts.prove_equal(left, right):
+        return True
+    return holds(ir.Condition(Eq, left, right)) is True
+
+
+def is_one(extent: ir.Expr) -> bool:
+    """Whether an extent is 1 here (so that it stretches)."""
+    constant = extent.constant
+    if constant is not None:
+        return bool(constant == 1)
+    return holds(ir.Condition(Eq, extent, ONE)) is True
+
+
+def broadcast(shapes: Sequence[Sequence[ir.Expr]], refused: str) -> list[ir.Expr]:
+    """The broadcast of shapes by NumPy's rule; `refused` begins the ValueError where they do not fit."""
+    trace = Trace.current()
+    rank = max((len(shape) for shape in shapes), default=0)
+    result: list[ir.Expr] = []
+    for axis in range(rank):
+        extents = [shape[axis - rank + len(shape)] for shape in shapes if axis - rank + len(shape) >= 0]
+        extents = [trace.facts.canonical(extent) for extent in extents]
+        result.append(_broadcast_axis(trace, extents, shapes, refused))
+    return result
+
+
+def _broadcast_axis(
+    trace: Trace, extents: list[ir.Expr], shapes: Sequence[Sequence[ir.Expr]], refused: str
+) -> ir.Expr:
+    result = ONE
+    for extent in extents:
+        if extent == result or extent.constant == 1:
+            continue
+        if result.constant == 1:
+            result = extent
+        elif trace.annotated and trace.facts.prove(ir.Condition(Eq, extent, result)) is None:
+            record(trace, ir.Condition(Eq, result, extent))
+        elif trace.facts.prove_equal(extent, result):
+            continue
+        else:
+            # The sample picks the one rule that applies, so that no guard says what is not needed.
+            values = trace.evaluate(extent), trace.evaluate(result)
+            if values[0] == values[1] and is_equal(result, extent) or values[0] == 1 and is_one(extent):
+                continue
+            if values[1] == 1 and is_one(result):
+                result = extent
+                continue
+            listed = " ".join(shape_text(trace, shape) for shape in shapes)
+            raise errors.user_error(ValueError, f"{refused} {listed}")
+    return trace.facts.canonical(result)
+
+
+def shape_text(trace: Trace, shape: Sequence[ir.Expr]) -> str:
+    """A shape as NumPy prints it, with the sample's extents where they are known."""
+    values = [trace.evaluate(extent) for extent in shape]
+    parts = [trace.text(extent) if value is None else str(value) for extent, value in zip(shape, values, strict=True)]
+    return "(" + ",".join(parts) + ("," if len(parts) == 1 else "") + ")"

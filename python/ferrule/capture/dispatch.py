@@ -1,0 +1,379 @@
+"""What rewritten code calls: Python's own behaviour where nothing is traced, and the program's where something is.
+
+A Dispatcher is the free variable `__fr__` of one rewritten function. Its routes for `if`, `for` and `while` run the
+pieces of the function, or have `regions` and `loops` trace them.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+from collections.abc import Callable, Iterator
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from . import errors, rewrite
+from .trace import Trace
+
+_PLAIN_TYPES = (ModuleType, FunctionType, BuiltinFunctionType, type, np.ufunc)
+_OWN_MODULES = frozenset(sys.stdlib_module_names) | {"numpy", "ferrule"}
+# Builtins that call a function given to them; it is rewritten first.
+_CALLERS = (map, filter, sorted, functools.reduce, min, max)
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "Is": operator.is_,
+    "IsNot": operator.is_not,
+    "In": lambda left, right: left in right,
+    "NotIn": lambda left, right: left not in right,
+}
+
+
+class Dispatcher:
+    """The routes of one rewritten function."""
+
+    __slots__ = ("cells", "globals")
+    slice = slice
+
+    def __init__(self, fn: FunctionType) -> None:
+        self.globals = fn.__globals__
+        self.cells: dict[str, CellType] = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+
+    # -- loads and calls -----------------------------------------------------------------------------------------------
+
+    def load(self, value: Any, path: str) -> Any:
+        """A global or a closure's name, or an attribute of one; arrays come back as hidden arguments."""
+        trace = Trace.active()
+        if trace is None:
+            return value
+        root = path.partition(".")[0]
+        owner = self.cells.get(root, self.globals)
+        if isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, np.ndarray):
+            array, _, method = path.rpartition(".")
+            return getattr(trace.read_global(owner, array, value.__self__), method)
+        if isinstance(value, _PLAIN_TYPES):
+            return value
+        return trace.read_global(owner, path, value)
+
+    def global_store(self, value: Any, name: str) -> None:
+        """A global was assigned; traced values cannot outlive the capture."""
+        if Trace.active() is not None and _is_traced(value):
+            del self.globals[name]
+            raise errors.unsupported(
+                f"The assignment of a computed value to the global '{name}' is not supported.",
+                "Return the value instead.",
+            )
+
+    def call(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """A call: through the table, of a rewritten function, or as it is."""
+        trace = Trace.active()
+        if trace is not None:
+            handler = _table_lookup(fn)
+            if handler is not None:
+                return handler(*args, **kwargs)
+        return invoke(fn, args, kwargs)
+
+    def getitem(self, value: Any, index: Any) -> Any:
+        """value[index] as a load."""
+        trace = Trace.active()
+        if trace is not None:
+            handler = _table_lookup(value)
+            if handler is not None:
+                return handler(index)
+            if isinstance(value, np.ndarray) and _holds_traced(index):
+                value = trace.constant_array(value)
+        return value[index]
+
+    def iterate(self, iterable: Any) -> Any:
+        """The iterable of a comprehension, which runs at capture."""
+        return iterable
+
+    # -- truth ---------------------------------------------------------------------------------------------------------
+
+    def if_(self, test: Any, then: FunctionType, orelse: FunctionType | None, names: tuple[str, ...]) -> None:
+        """The statement `if`."""
+        truth = _truth(test)
+        if truth is True:
+            then()
+        elif truth is False:
+            if orelse is not None:
+                orelse()
+        else:
+            from . import regions
+
+            regions.branch(truth, then, orelse, names)
+
+    def if_exp(self, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+        """The expression `then if test else orelse`."""
+        truth = _truth(test)
+        if truth is True:
+            return then()
+        if truth is False:
+            return orelse()
+        from . import regions
+
+        return regions.choose(truth, then, orelse, "The two sides of the conditional expression")
+
+    def and_(self, value: Any, *operands: Callable[[], Any]) -> Any:
+        """value and operand() and ..."""
+        return self._connect(value, operands, True)
+
+    def or_(self, value: Any, *operands: Callable[[], Any]) -> Any:
+        """value or operand() or ..."""
+        return self._connect(value, operands, False)
+
+    def _connect(self, value: Any, operands: tuple[Callable[[], Any], ...], while_: bool) -> Any:
+        for position, operand in enumerate(operands):
+            truth = _truth(value)
+            if truth is True or truth is False:
+                if truth is not while_:
+                    return value
+                value = operand()
+                continue
+            from . import regions
+
+            rest = operands[position:]
+            kept = value
+
+            def evaluate(rest: tuple[Callable[[], Any], ...] = rest) -> Any:
+                return self._connect(rest[0](), rest[1:], while_)
+
+            sides = (evaluate, lambda kept=kept: kept)
+            then, orelse = sides if while_ else (sides[1], sides[0])
+            return regions.choose(truth, then, orelse, f"The operands of '{'and' if while_ else 'or'}'")
+        return value
+
+    def not_(self, value: Any) -> Any:
+        """not value"""
+        truth = _truth(value)
+        if truth is True or truth is False:
+            return not truth
+        from . import regions
+
+        return regions.negation(truth)
+
+    def chain(self, names: tuple[str, ...], left: Any, *operands: Callable[[], Any]) -> Any:
+        """left < middle <= right ..., each operand evaluated at most once."""
+        right = operands[0]()
+        result = _COMPARE[names[0]](left, right)
+        if len(operands) == 1:
+            return result
+        return self._connect(result, (lambda: self.chain(names[1:], right, *operands[1:]),), True)
+
+    # -- loops ---------------------------------------------------------------------------------------------------------
+
+    def for_(
+        self,
+        iterable: Any,
+        body: FunctionType,
+        names: tuple[str, ...],
+        entry: tuple[str, ...],
+        after: tuple[str, ...],
+        stop: str | None,
+    ) -> None:
+        """The statement `for`; `stop` names the flag that the body sets to leave."""
+        if Trace.active() is not None:
+            from . import loops
+
+            if loops.trace_for(self, iterable, body, names, entry, after, stop):
+                return
+        self.unrolled(iter(iterable), body, names, stop)
+
+    def unrolled(
+        self, iterator: Iterator[Any], body: FunctionType, names: tuple[str, ...], stop: str | None
+    ) -> None:
+        """A loop whose iterations are known: Python's own, until the flag that ends it depends on data."""
+        flag = None if stop is None else cells_of(body)[stop]
+        for item in iterator:
+            body(item)
+            if flag is None:
+                continue
+            truth = _truth(flag.cell_contents)
+            if truth is True:
+                return
+            if truth is not False:
+                self._rest_unless(truth, iterator, body, names, stop)
+                return
+
+    def _rest_unless(
+        self, stopped: Any, iterator: Iterator[Any], body: FunctionType, names: tuple[str, ...], stop: str | None
+    ) -> None:
+        from . import regions
+
+        items = list(iterator)
+        if not items:
+            return
+        regions.branch(
+            stopped, None, lambda: self.unrolled(iter(items), body, names, stop), names, cells=cells_of(body)
+        )
+
+    def while_(
+        self,
+        test: FunctionType,
+        body: FunctionType,
+        names: tuple[str, ...],
+        entry: tuple[str, ...],
+        after: tuple[str, ...],
+        stop: str | None,
+    ) -> None:
+        """The statement `while`: Python's own until the test depends on traced values."""
+        if Trace.active() is not None:
+            from . import loops
+
+            loops.trace_while(self, test, body, names, entry, after, stop)
+            return
+        flag = None if stop is None else cells_of(body)[stop]
+        while test():
+            body()
+            if flag is not None and flag.cell_contents:
+                return
+
+    # -- failures ------------------------------------------------------------------------------------------------------
+
+    def assert_(self, test: Any, message: Callable[[], Any] | None) -> None:
+        """The statement `assert`: a check of the program where it depends on data."""
+        truth = _truth(test)
+        if truth is True:
+            return
+        text = None if message is None else message()
+        if truth is False:
+            failure = AssertionError() if text is None else AssertionError(text)
+            raise self.raising(failure)
+        from . import regions
+
+        regions.check(truth, "Assertion failed." if text is None else str(text))
+
+    def raising(self, exception: Any) -> Any:
+        """The exception that `raise` is to raise: inside a region it becomes a trap of the program."""
+        trace = Trace.active()
+        if trace is not None and trace.depth > 0:
+            from . import regions
+
+            regions.trap(exception)
+        return exception
+
+
+def convert(fn: FunctionType) -> FunctionType | None:
+    """The rewritten form of a function, noted as part of the current capture; None for generators."""
+    trace = Trace.active()
+    if trace is not None and not errors.is_generated(fn.__code__):
+        trace.codes[fn.__code__] = None
+    return rewrite.convert(fn, Dispatcher)
+
+
+def invoke(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Calls a function that the table does not know: rewritten if it is the user's."""
+    kind = type(fn)
+    if kind is FunctionType:
+        return _target(fn, args, kwargs)(*args, **kwargs)
+    if kind is MethodType and type(fn.__func__) is FunctionType:
+        return _target(fn.__func__, args, kwargs)(fn.__self__, *args, **kwargs)
+    if kind is functools.partial:
+        return Dispatcher.call(_NOWHERE, fn.func, *fn.args, *args, **{**fn.keywords, **kwargs})
+    if kind is BuiltinFunctionType or isinstance(fn, type):
+        return _construct(fn, args, kwargs)
+    if kind.__module__.partition(".")[0] == "ferrule" and hasattr(fn, "__wrapped__"):
+        return invoke(fn.__wrapped__, args, kwargs)
+    method = getattr(kind, "__call__", None)
+    if type(method) is FunctionType and _is_users(method):
+        return _target(method, (fn, *args), kwargs)(fn, *args, **kwargs)
+    return fn(*args, **kwargs)
+
+
+def _construct(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A builtin or a class; functions given to those that call them, and __init__ of users' classes, are rewritten."""
+    if fn in _CALLERS:
+        args = tuple(_rewritten(argument) for argument in args)
+        kwargs = {name: _rewritten(argument) for name, argument in kwargs.items()}
+    elif type(fn) is type and fn.__new__ is object.__new__ and type(fn.__init__) is FunctionType:
+        initialise = fn.__init__
+        if _is_users(initialise) and _has_source(initialise):
+            made = fn.__new__(fn)
+            _target(initialise, (made, *args), kwargs)(made, *args, **kwargs)
+            return made
+    return fn(*args, **kwargs)
+
+
+def _rewritten(value: Any) -> Any:
+    if type(value) is FunctionType and _is_users(value):
+        return convert(value) or value
+    return value
+
+
+def _target(fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> FunctionType:
+    """The function to run for a Python function: its rewritten form if it is the user's and has source."""
+    if errors.is_generated(fn.__code__) or not _is_users(fn):
+        return fn
+    if not _has_source(fn) and not any(_holds_traced(value) for value in (*args, *kwargs.values())):
+        return fn
+    return convert(fn) or fn
+
+
+def _is_users(fn: FunctionType) -> bool:
+    return (fn.__module__ or "").partition(".")[0] not in _OWN_MODULES
+
+
+def _has_source(fn: FunctionType) -> bool:
+    from .source import has_source
+
+    return has_source(fn)
+
+
+def cells_of(*pieces: Any) -> dict[str, CellType]:
+    """The cells that pieces share with their function, by name."""
+    return {
+        name: cell
+        for piece in pieces
+        if type(piece) is FunctionType
+        for name, cell in zip(piece.__code__.co_freevars, piece.__closure__ or (), strict=True)
+    }
+
+
+def _truth(value: Any) -> Any:
+    """True or False, or the Condition or bool Scalar that decides at run time."""
+    if value is True or value is False:
+        return value
+    if Trace.active() is None or not _is_traced(value):
+        return bool(value)
+    try:
+        return bool(value)
+    except errors.NeedsRuntime as needs:
+        return needs.condition
+
+
+def _is_traced(value: Any) -> bool:
+    from .tracers import is_traced
+
+    return is_traced(value)
+
+
+def _holds_traced(value: Any) -> bool:
+    """Whether a value is traced, or a tuple, list, dict or slice with a traced value in it."""
+    if isinstance(value, (tuple, list)):
+        return any(_holds_traced(item) for item in value)
+    if isinstance(value, dict):
+        return any(_holds_traced(item) for item in value.values())
+    if isinstance(value, slice):
+        return any(_is_traced(part) for part in (value.start, value.stop, value.step))
+    return _is_traced(value)
+
+
+def _table_lookup(value: Any) -> Any:
+    from .table import lookup
+
+    return lookup(value)
+
+
+def _nowhere() -> None:
+    """A function without globals that matter, for calls on behalf of partial objects."""
+
+
+_NOWHERE = Dispatcher(_nowhere)

@@ -1,0 +1,205 @@
+"""Where in the user's source something happens, and the exceptions that end or steer a capture.
+
+Everything that steers a capture derives from BaseException, so that a user's `except Exception:` cannot swallow it and
+capture the wrong path. `boundary` turns what escapes into the public exceptions of `ferrule.errors`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+from ferrule import errors as public
+
+Location = tuple[str, int, str]  # file, line, function
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+# Code objects that the rewrite made, by id: (the code, kept alive; whether it is a piece of the function around it).
+_generated: dict[int, tuple[CodeType, bool]] = {}
+
+_KINDS: dict[type[Exception], type[public.UserError]] = {
+    TypeError: public.UserTypeError,
+    ValueError: public.UserValueError,
+    OverflowError: public.UserOverflowError,
+    BufferError: public.UserBufferError,
+    IndexError: public.UserIndexError,
+    RuntimeError: public.UserRuntimeError,
+    MemoryError: public.UserMemoryError,
+}
+
+
+class Control(BaseException):
+    """Steers a capture; never seen by the user."""
+
+
+class Retrace(Control):
+    """`storage` needs a buffer before the region that is being traced begins."""
+
+    def __init__(self, storage: Any) -> None:
+        super().__init__()
+        self.storage = storage
+
+
+class NeedsRuntime(Control):
+    """`condition` changes within a call, so no guard can decide it."""
+
+    def __init__(self, condition: Any) -> None:
+        super().__init__()
+        self.condition = condition
+
+
+class Trapped(Control):
+    """The branch that is being traced ends in a run-time trap: its site and FrErrorCode."""
+
+    def __init__(self, site: int, code: Any) -> None:
+        super().__init__()
+        self.site = site
+        self.code = code
+
+
+class Abort(Control):
+    """Ends the capture with a public exception."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class CaptureError(Abort):
+    """Ends the capture with a UserError at the user's line."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_mark(public.UserError(located(message))))
+
+
+def unsupported(construct: str, instead: str = "") -> Abort:
+    """An exception to raise for valid NumPy or Python that is not compiled: names the construct and what to do."""
+    text = f"{construct} {instead}" if instead else construct
+    return Abort(_mark(public.Unsupported(located(text))))
+
+
+def user_error(kind: type[Exception], message: str) -> public.UserError:
+    """An exception to raise where NumPy or Python would raise `kind` at run time; a user's handler may catch it."""
+    return _mark(_KINDS.get(kind, public.UserError)(located(message)))
+
+
+def located(message: str) -> str:
+    """The message behind the user's line; where a helper is running, the line of its call follows."""
+    stack = locations()
+    if not stack:
+        return message
+    file, line, _ = stack[0]
+    callers = "".join(f" Called from {file}:{line}, in '{function}'." for file, line, function in stack[1:4])
+    return f"{file}:{line}: {message}{callers}"
+
+
+def place() -> str:
+    """The user's line that is running now, as file:line."""
+    stack = locations()
+    return f"{stack[0][0]}:{stack[0][1]}" if stack else "?"
+
+
+def locations() -> list[Location]:
+    """The user's lines that are running, innermost first, one for each call of a rewritten function."""
+    found: list[Location] = []
+    inside = False
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        known = _generated.get(id(frame.f_code))
+        if known is not None:
+            if not inside:
+                found.append((frame.f_code.co_filename, frame.f_lineno or 0, _owner_name(frame.f_code)))
+            inside = known[1]
+        frame = frame.f_back
+    return found
+
+
+def _owner_name(code: CodeType) -> str:
+    if code.co_name in ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"):
+        qualified = getattr(code, "co_qualname", "").split(".<locals>")
+        return qualified[-2].rpartition(".")[2] if len(qualified) > 1 else code.co_name
+    return code.co_name
+
+
+def register(code: CodeType, piece: bool) -> None:
+    """Tells that the rewrite made this code; `piece` marks region bodies, operands and comprehensions."""
+    _generated[id(code)] = (code, piece)
+
+
+def is_generated(code: CodeType) -> bool:
+    """Whether the rewrite made this code."""
+    return id(code) in _generated
+
+
+def _mark(error: Any) -> Any:
+    error.located = True
+    return error
+
+
+@contextmanager
+def boundary() -> Iterator[None]:
+    """Everything that a capture raises leaves here as a public exception, located, with a clean traceback."""
+    try:
+        yield
+    except Abort as abort:
+        raise abort.error.with_traceback(clean(abort.__traceback__)) from abort.__cause__
+    except NeedsRuntime as stray:
+        text = "A value that changes within a call was needed as a Python bool."
+        raise public.Unsupported(_behind(stray, text)).with_traceback(clean(stray.__traceback__)) from None
+    except Control as stray:
+        text = f"A capture lost its way ({type(stray).__name__})."
+        raise public.InternalError(_behind(stray, text)).with_traceback(clean(stray.__traceback__)) from stray
+    except public.Error as error:
+        if not getattr(error, "located", False):
+            error = _mark(type(error)(_behind(error, str(error))).with_traceback(error.__traceback__))
+        raise error.with_traceback(clean(error.__traceback__)) from error.__cause__
+    except Exception as error:
+        raise error.with_traceback(clean(error.__traceback__))
+
+
+def _behind(error: BaseException, message: str) -> str:
+    """The message behind the innermost of the user's lines in the error's traceback."""
+    entries = _entries(error.__traceback__)
+    if not entries:
+        return message
+    (frame, _, line), *callers = reversed(entries)
+    text = "".join(f" Called from {f.f_code.co_filename}:{n}, in '{f.f_code.co_name}'." for f, _, n in callers[:3])
+    return f"{frame.f_code.co_filename}:{line}: {message}{text}"
+
+
+def _entries(traceback: TracebackType | None) -> list[tuple[FrameType, int, int]]:
+    """The rewritten functions' entries of a traceback, one for each call, outermost first."""
+    found: list[tuple[FrameType, int, int]] = []
+    while traceback is not None:
+        known = _generated.get(id(traceback.tb_frame.f_code))
+        if known is not None:
+            if known[1] and found:
+                found.pop()
+            found.append((traceback.tb_frame, traceback.tb_lasti, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    return found
+
+
+def clean(traceback: TracebackType | None) -> TracebackType | None:
+    """The traceback without our own frames, and with one entry for each call of a rewritten function."""
+    kept: list[tuple[FrameType, int, int, bool]] = []
+    while traceback is not None:
+        frame = traceback.tb_frame
+        known = _generated.get(id(frame.f_code))
+        entry = (frame, traceback.tb_lasti, traceback.tb_lineno, known is not None)
+        if known is not None:
+            if known[1] and kept and kept[-1][3]:
+                kept.pop()
+            kept.append(entry)
+        elif not frame.f_code.co_filename.startswith(_PACKAGE):
+            kept.append(entry)
+        traceback = traceback.tb_next
+    result: TracebackType | None = None
+    for frame, instruction, line, _ in reversed(kept):
+        result = TracebackType(result, frame, instruction, line)
+    return result

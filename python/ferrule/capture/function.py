@@ -1,0 +1,221 @@
+"""From a Python function and sample arguments, or its annotations, to a Program."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from ferrule import _compiler as ir
+from ferrule import errors as public
+
+from . import dispatch, errors, methods
+from .decide import Eq, strongest
+from .results import declare_results
+from .signature import ArgumentInfo, Arguments, bind
+from .trace import Trace
+
+assert methods  # adds the methods of arrays
+
+
+@dataclass(frozen=True)
+class Options:
+    """What changes a capture. static: names of arguments that are fixed in a specialisation."""
+
+    static: tuple[str, ...] = ()
+    order: str | None = None
+    bounds_check: bool = True
+    arguments_may_alias: bool = False
+
+
+@dataclass(frozen=True)
+class GlobalRead:
+    """A global, cell or attribute that the trace read: its dict or cell, its dotted name, and its value then."""
+
+    owner: Any
+    name: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A captured function: the program and all that decides whether it may be used again."""
+
+    program: ir.Program
+    arguments: tuple[ArgumentInfo, ...]
+    returns_tuple: bool
+    results: int
+    globals_read: tuple[GlobalRead, ...]
+    codes: tuple[tuple[str, str], ...]  # (qualified name, digest) of every function traced
+    sample: Mapping[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def hidden(self) -> tuple[ArgumentInfo, ...]:
+        """The global arrays, which the call fetches."""
+        return tuple(info for info in self.arguments if info.hidden is not None)
+
+
+class _Restart(errors.Control):
+    """The capture begins again with a global array declared at its start."""
+
+    def __init__(self, found: tuple[str, np.ndarray[Any, Any], tuple[Any, str]]) -> None:
+        super().__init__()
+        self.found = found
+
+
+class _Capture(Trace):
+    """A trace that knows the arguments it declared."""
+
+    def __init__(self, builder: ir.ProgramBuilder, options: Options) -> None:
+        super().__init__(builder, options)
+        self.arguments = Arguments(self)
+
+    def read_global(self, owner: Any, path: str, value: Any) -> Any:
+        """Notes a global or closure's name; a global array comes back as a hidden argument."""
+        from .creation import real_array
+
+        if isinstance(value, np.ndarray):
+            self.paths[id(value)] = (value, (owner, path))
+            return real_array(value, path)
+        key = (id(owner), path)
+        if key not in self.globals_read:
+            self.globals_read[key] = (owner, path, _snapshot(value))
+        return value
+
+    def hidden_argument(self, real: np.ndarray[Any, Any], name: str) -> Any:
+        """Declares a global array, from the start of the capture on."""
+        if self.annotated:
+            return None
+        known = self.paths.get(id(real))
+        path = known[1] if known is not None else (real, "")
+        if self.depth:
+            raise _Restart((name or "constant", real, path))
+        return self.arguments.add_hidden(name or "constant", real, path)
+
+    def constant_array(self, real: np.ndarray[Any, Any]) -> Any:
+        """A real array as a stand-in."""
+        from .creation import real_array
+
+        return real_array(real)
+
+
+def _snapshot(value: Any) -> Any:
+    """The value, or a copy of a container that could change behind its name."""
+    return type(value)(value) if type(value) in (list, dict, set) else value
+
+
+def capture(
+    fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], options: Options | None = None
+) -> Captured:
+    """Traces `fn` on sample arguments, whose data is never read."""
+    options = options or Options()
+    started = time.perf_counter()
+    found: list[tuple[str, np.ndarray[Any, Any], tuple[Any, str]]] = []
+    with errors.boundary():
+        bound = bind(fn, args, kwargs)
+        unknown = set(options.static) - set(bound.arguments)
+        if unknown:
+            raise public.UserTypeError(f"'{sorted(unknown)[0]}' is static, but no argument of {fn.__name__}().")
+        while True:
+            try:
+                return _once(fn, bound, options, found, started)
+            except _Restart as restart:
+                found.append(restart.found)
+
+
+def _once(
+    fn: Callable[..., Any],
+    bound: inspect.BoundArguments,
+    options: Options,
+    found: list[tuple[str, np.ndarray[Any, Any], tuple[Any, str]]],
+    started: float,
+) -> Captured:
+    trace = new_trace(fn, options)
+    with trace.entered():
+        positional, named = _declare_arguments(trace, fn, bound, options)
+        for name, real, path in found:
+            trace.constants[id(real)] = (real, trace.arguments.add_hidden(name, real, path))
+        return trace_function(trace, fn, positional, named, started)
+
+
+def new_trace(fn: Callable[..., Any], options: Options) -> _Capture:
+    """An empty trace named after the function."""
+    return _Capture(ir.ProgramBuilder(fn.__name__ if fn.__name__.isidentifier() else "program"), options)
+
+
+def _declare_arguments(
+    trace: _Capture, fn: Callable[..., Any], bound: inspect.BoundArguments, options: Options
+) -> tuple[list[Any], dict[str, Any]]:
+    positional: list[Any] = []
+    named: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        parameter = bound.signature.parameters[name]
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            if value:
+                raise public.Unsupported(f"The parameter '{name}' of {fn.__name__}() takes any number of arguments, which is not supported.")
+            continue
+        keyword_only = parameter.kind == parameter.KEYWORD_ONLY
+        stand_in = trace.arguments.add(name, value, name in options.static, keyword_only, parameter.default)
+        if keyword_only:
+            named[name] = stand_in
+        else:
+            positional.append(stand_in)
+    return positional, named
+
+
+def trace_function(
+    trace: _Capture, fn: Callable[..., Any], positional: list[Any], named: dict[str, Any], started: float
+) -> Captured:
+    """Runs the rewritten function on stand-ins of its arguments and finishes the program."""
+    builder, options = trace.builder, trace.options
+    builder.set_options(options.bounds_check, options.arguments_may_alias)
+    rewritten = dispatch.convert(fn)  # type: ignore[arg-type]
+    if rewritten is None:
+        raise public.Unsupported(f"'{fn.__name__}' is a generator or coroutine, which is not supported.")
+    value = rewritten(*positional, **named)
+    declare_results(trace, value, trace.arguments.tracers)
+    for condition in strongest(trace.guards):
+        builder.guard(condition, trace.text(condition), _compares_sources(condition))
+    sample = {builder.symbols().name(symbol): number for symbol, number in trace.sample.items()}
+    return Captured(
+        program=builder.finish(),
+        arguments=tuple(trace.arguments.infos),
+        returns_tuple=type(value) is tuple,
+        results=len(value) if type(value) is tuple else 1,
+        globals_read=tuple(GlobalRead(*item) for item in trace.globals_read.values()),
+        codes=tuple((code.co_name, code_digest(code)) for code in trace.codes),
+        sample=sample,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _compares_sources(condition: ir.Condition) -> bool:
+    """Whether a guard says that two extents or arguments are equal."""
+    sides = condition.left.as_symbol, condition.right.as_symbol
+    return bool(condition.relation == Eq and None not in sides)
+
+
+def code_digest(code: CodeType) -> str:
+    """A digest of what a function does: equal in every process, blind to file names and lines."""
+    digest = hashlib.sha256()
+
+    def add(item: Any) -> None:
+        if isinstance(item, CodeType):
+            for part in (item.co_code, item.co_names, item.co_varnames, item.co_freevars, item.co_cellvars, item.co_flags):
+                digest.update(repr(part).encode())
+            for constant in item.co_consts:
+                add(constant)
+        elif isinstance(item, frozenset):
+            digest.update(repr(sorted(map(repr, item))).encode())
+        else:
+            digest.update(f"{type(item).__name__}:{item!r};".encode())
+
+    add(code)
+    return digest.hexdigest()

@@ -1,0 +1,337 @@
+"""Basic indexing: slices with Python's clamping, integers with wrap-around, new axes; loads and stores through them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ferrule import _compiler as ir
+
+from . import errors
+from .decide import broadcast, decide, holds, shape_text
+from .trace import Trace
+from .tracers import Array, Int, Scalar, Window, to_expr, unsupported
+
+Le, Lt, Eq = ir.Relation.Le, ir.Relation.Lt, ir.Relation.Eq
+ZERO, ONE = ir.Expr(0), ir.Expr(1)
+# floor(x / 2**62) is -1 for every negative index and 0 for others: the wrap-around of an index of unknown sign.
+_HUGE = ir.Expr(1 << 62)
+
+
+class Term(NamedTuple):
+    """What one item of an index does: a kept axis of `extent` at start + step * index, a fixed one, or a new one."""
+
+    start: ir.Expr
+    step: ir.Expr | None = None
+    extent: ir.Expr | None = None
+    new: bool = False
+
+
+# -- loads and stores ----------------------------------------------------------------------------------------------------
+
+
+def load(array: Array, key: Any) -> Any:
+    """array[key]: a number where every axis gets an integer, else a view."""
+    trace = Trace.current()
+    trace.site()
+    view, element = view_of(array, key)
+    return Array.of_value(view.value()) if element else view
+
+
+def store(array: Array, key: Any, value: Any) -> None:
+    """array[key] = value, with NumPy's unsafe cast to the array's dtype."""
+    from . import elementwise
+
+    trace = Trace.current()
+    trace.site()
+    if isinstance(value, (list, tuple, np.ndarray)):
+        value = elementwise.as_array(value)
+    target, _ = view_of(array, key)
+    if isinstance(value, Array) and target.is_same_view(value):
+        return  # the end of `array[key] += x`
+    assign(target, value)
+
+
+def assign(target: Array, value: Any) -> None:
+    """Writes all of `value`, read first, into `target`."""
+    from . import elementwise
+
+    trace = Trace.current()
+    if value is None or isinstance(value, (str, bytes, dict)):
+        raise errors.user_error(TypeError, f"a value of type '{type(value).__name__}' cannot be stored into an array.")
+    if isinstance(value, Array):
+        value_id = value.value()
+        dims = value.dims
+        while len(dims) > target.ndim and holds(ir.Condition(Eq, dims[0], ONE)):
+            dims = dims[1:]
+        if len(dims) > target.ndim or not _fits(dims, target):
+            raise errors.user_error(
+                ValueError,
+                f"could not broadcast input array from shape {shape_text(trace, value.dims)} into shape"
+                f" {shape_text(trace, target.dims)}",
+            )
+    else:
+        if isinstance(value, Int):
+            elementwise.check_fits(value, target.dtype)
+        value_id = elementwise.lift(value, target.dtype)
+    trace.builder.store(target.mutate(), value_id)
+
+
+def _fits(dims: list[ir.Expr], target: Array) -> bool:
+    trace = Trace.current()
+    for extent, wanted in zip(dims, target.dims[target.ndim - len(dims) :], strict=True):
+        if extent == wanted or extent.constant == 1 or trace.facts.prove_equal(extent, wanted):
+            continue
+        if trace.annotated and extent.constant is None:
+            broadcast([[extent], [wanted]], "could not broadcast input array from shape")
+            continue
+        values = trace.evaluate(extent), trace.evaluate(wanted)
+        equal = ir.Condition(Eq, extent, wanted)
+        stretched = ir.Condition(Eq, extent, ONE)
+        if values[0] is None or values[1] is None or values[0] == values[1]:
+            if holds(equal):
+                continue
+        if holds(stretched):
+            continue
+        return False
+    return True
+
+
+# -- the index -----------------------------------------------------------------------------------------------------------
+
+
+def view_of(array: Array, key: Any) -> tuple[Array, bool]:
+    """The view that an index selects, and whether it is a single element."""
+    terms, element = parse(array, key)
+    dims: list[ir.Expr] = []
+    axes: list[Any] = []
+    for term in terms:
+        if term.new:
+            dims.append(ONE)
+        elif term.step is None:
+            axes.append((term.start, []))
+        else:
+            axes.append((term.start, [(len(dims), term.step)]))
+            dims.append(term.extent if term.extent is not None else ONE)
+    if len(dims) == array.ndim and all(_is_whole(term, extent) for term, extent in zip(terms, array.dims, strict=False)):
+        return array, element
+    return array.derived(Window(ir.IndexMap(dims, axes)), dims), element
+
+
+def _is_whole(term: Term, extent: ir.Expr) -> bool:
+    return not term.new and term.step == ONE and term.start == ZERO and term.extent == extent
+
+
+def parse(array: Array, key: Any) -> tuple[list[Term], bool]:
+    """The items of an index, the ellipsis and missing axes written out."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    has_ellipsis = any(item is Ellipsis for item in items)
+    used = sum(1 for item in items if item is not None and item is not Ellipsis)
+    if sum(1 for item in items if item is Ellipsis) > 1:
+        raise errors.user_error(IndexError, "an index can only have a single ellipsis ('...')")
+    for item in items:
+        _refuse(item)
+    if used > array.ndim:
+        raise errors.user_error(
+            IndexError,
+            f"too many indices for array: array is {array.ndim}-dimensional, but {used} were indexed",
+        )
+    if not has_ellipsis:
+        items.append(Ellipsis)
+    terms: list[Term] = []
+    dims = array.dims
+    axis = 0
+    element = not has_ellipsis and used == array.ndim and all(item is not None for item in items)
+    for item in items:
+        if item is None:
+            terms.append(Term(ZERO, new=True))
+        elif item is Ellipsis:
+            for _ in range(array.ndim - used):
+                terms.append(Term(ZERO, ONE, dims[axis]))
+                axis += 1
+        elif isinstance(item, slice):
+            element = False
+            terms.append(slice_term(item, dims[axis]))
+            axis += 1
+        else:
+            terms.append(Term(wrap(item, dims[axis], axis)))
+            axis += 1
+    return terms, element
+
+
+def _refuse(item: Any) -> None:
+    """The one place where masks and integer arrays as indices are refused."""
+    if item is None or item is Ellipsis or isinstance(item, (slice, Int)):
+        return
+    if isinstance(item, (bool, np.bool_)) or getattr(item, "dtype", None) == np.bool_:
+        raise unsupported("an index that is a boolean mask")
+    if isinstance(item, Array) and item.ndim == 0 and item.dtype.kind in "iu":
+        return
+    if isinstance(item, (Array, np.ndarray, list)) and np.ndim(item) > 0 if not isinstance(item, Array) else True:
+        raise unsupported("an index that is an array or list of integers")
+    if isinstance(item, Scalar) and item.dtype.kind in "iu":
+        return
+    if not isinstance(item, Scalar) and hasattr(item, "__index__"):
+        return
+    raise errors.user_error(
+        IndexError,
+        "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid"
+        " indices",
+    )
+
+
+def index_expr(item: Any) -> ir.Expr:
+    """An integer index or bound as an expression; elements of the data become opaque symbols."""
+    if isinstance(item, Array):
+        item = Array.of_value(item.value())
+    return to_expr(item)
+
+
+def wrap(item: Any, extent: ir.Expr, axis: int) -> ir.Expr:
+    """An index within an axis: negative ones count from the end; out of bounds is an IndexError now or at run time."""
+    trace = Trace.current()
+    index = trace.facts.canonical(index_expr(item))
+    sign = holds(ir.Condition(Le, ZERO, index))
+    if sign is None:
+        wrapped = index - extent * (index // _HUGE)
+        _check_bounds(trace, ir.Condition(Le, ZERO, wrapped))
+    elif sign:
+        wrapped = index
+    else:
+        wrapped = index + extent
+        _bound(trace, ir.Condition(Le, ZERO, wrapped), index, extent, axis)
+        return wrapped
+    _bound(trace, ir.Condition(Lt, wrapped, extent), index, extent, axis)
+    return wrapped
+
+
+def _bound(trace: Trace, condition: ir.Condition, index: ir.Expr, extent: ir.Expr, axis: int) -> None:
+    inside = holds(condition)
+    if inside is True:
+        return
+    if inside is False and trace.depth == 0:
+        shown = [trace.evaluate(value) for value in (index, extent)]
+        raise errors.user_error(
+            IndexError, f"index {shown[0]} is out of bounds for axis {axis} with size {shown[1]}"
+        )
+    _check_bounds(trace, condition)
+
+
+def _check_bounds(trace: Trace, condition: ir.Condition) -> None:
+    if trace.options.bounds_check:
+        trace.site("an index is out of bounds")
+        trace.builder.check(condition, ir.ErrorCode.INDEX)
+
+
+# -- slices --------------------------------------------------------------------------------------------------------------
+
+
+def slice_term(item: slice, extent: ir.Expr) -> Term:
+    """A slice of an axis: first index, step and length, clamped as Python does."""
+    step = ONE if item.step is None else _bound_expr(item.step)
+    start = None if item.start is None else _bound_expr(item.start)
+    stop = None if item.stop is None else _bound_expr(item.stop)
+    if step.constant == 0 or (step.constant is None and holds(ir.Condition(Eq, step, ZERO)) is True):
+        raise errors.user_error(ValueError, "slice step cannot be zero")
+    if decide(ir.Condition(Lt, ZERO, step)):
+        return _forwards(start, stop, step, extent)
+    return _backwards(start, stop, step, extent)
+
+
+def _bound_expr(item: Any) -> ir.Expr:
+    trace = Trace.current()
+    if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+        # Beyond every possible extent all bounds are alike; so the arithmetic below cannot overflow.
+        limit = 1 << 61
+        return ir.Expr(builtin_max(-limit, builtin_min(limit, int(item))))
+    return trace.facts.canonical(index_expr(item))
+
+
+builtin_max, builtin_min = max, min
+
+
+def _from_end(bound: ir.Expr, extent: ir.Expr) -> ir.Expr:
+    """A bound with negative values counted from the end; not clamped."""
+    sign = holds(ir.Condition(Le, ZERO, bound))
+    if sign is None:
+        return bound - extent * (bound // _HUGE)
+    return bound if sign else bound + extent
+
+
+def _is(condition: ir.Condition) -> bool | None:
+    return holds(condition)
+
+
+def _clamp(value: ir.Expr, low: ir.Expr, high: ir.Expr) -> ir.Expr:
+    """value limited to [low, high], decided where possible."""
+    below = _is(ir.Condition(Lt, value, low))
+    if below is True:
+        return low
+    if below is None:
+        value = ir.max(value, low)
+    above = _is(ir.Condition(Lt, high, value))
+    if above is True:
+        return high
+    return ir.min(value, high) if above is None else value
+
+
+def _ordered(low: ir.Expr, high: ir.Expr) -> bool:
+    """Whether low <= high is proved or true in the sample; leaves no guard unless it is true."""
+    trace = Trace.current()
+    condition = ir.Condition(Le, low, high)
+    known = trace.facts.prove(condition)
+    if known is not None:
+        return known
+    values = trace.evaluate(trace.facts.canonical(low)), trace.evaluate(trace.facts.canonical(high))
+    if values[0] is not None and values[1] is not None and values[0] > values[1]:
+        return False
+    return holds(condition) is True
+
+
+def _forwards(start: ir.Expr | None, stop: ir.Expr | None, step: ir.Expr, extent: ir.Expr) -> Term:
+    first = ZERO if start is None else _from_end(start, extent)
+    last = extent if stop is None else _from_end(stop, extent)
+    # start <= stop within [0, extent] implies the rest, so `1:-1` costs one guard.
+    if _ordered(ZERO, first) and _ordered(last, extent):
+        if first == ZERO and _ordered(ZERO, last):
+            return Term(first, step, _count(first, last, step))
+        order = _is(ir.Condition(Le, first, last))
+        if order is True:
+            return Term(first, step, _count(first, last, step))
+        if order is False:
+            return Term(ZERO, step, ZERO)
+    first, last = _clamp(first, ZERO, extent), _clamp(last, ZERO, extent)
+    order = _is(ir.Condition(Le, first, last))
+    if order is True:
+        return Term(first, step, _count(first, last, step))
+    if order is False:
+        return Term(ZERO, step, ZERO)
+    return Term(first, step, _count(first, ir.max(first, last), step))
+
+
+def _backwards(start: ir.Expr | None, stop: ir.Expr | None, step: ir.Expr, extent: ir.Expr) -> Term:
+    end = extent - ONE
+    before = ir.Expr(-1)
+    first = end if start is None else _from_end(start, extent)
+    last = before if stop is None else _from_end(stop, extent)
+    if _ordered(first, end) and _ordered(before, last):
+        order = _is(ir.Condition(Le, last, first))
+        if order is True:
+            return Term(first, step, _count(last, first, ZERO - step))
+        if order is False:
+            return Term(ZERO, step, ZERO)
+    first, last = _clamp(first, before, end), _clamp(last, before, end)
+    order = _is(ir.Condition(Le, last, first))
+    if order is True:
+        return Term(first, step, _count(last, first, ZERO - step))
+    if order is False:
+        return Term(ZERO, step, ZERO)
+    return Term(first, step, _count(last, ir.max(first, last), ZERO - step))
+
+
+def _count(low: ir.Expr, high: ir.Expr, step: ir.Expr) -> ir.Expr:
+    """How many steps lie in a span of high - low >= 0."""
+    if step == ONE:
+        return high - low
+    return ((high - low + step - ONE) // step)

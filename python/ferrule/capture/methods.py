@@ -1,0 +1,119 @@
+"""The methods of ndarray on a traced Array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import creation, elementwise, errors, reductions, scalars, shaping
+from .tracers import Array, unsupported
+
+
+def _reduction(name: str) -> Any:
+    def method(self: Array, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+        return reductions.reduce(name, self, axis, dtype, out, keepdims, initial, where)
+
+    return method
+
+
+def _extreme(name: str) -> Any:
+    def method(self: Array, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+        return reductions.reduce(name, self, axis, None, out, keepdims, initial, where)
+
+    return method
+
+
+def _logical(name: str) -> Any:
+    def method(self: Array, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+        return reductions.reduce(name, self, axis, None, out, keepdims, None, where)
+
+    return method
+
+
+def _mean(self: Array, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+    return reductions.mean(self, axis, dtype, out, keepdims, where)
+
+
+def _var(self: Array, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, **options: Any) -> Any:
+    return reductions.var(self, axis, dtype, out, ddof, keepdims, **options)
+
+
+def _std(self: Array, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, **options: Any) -> Any:
+    return reductions.std(self, axis, dtype, out, ddof, keepdims, **options)
+
+
+def _astype(self: Array, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+    kind = np.dtype(dtype)
+    if not np.can_cast(self.dtype, kind, casting):  # type: ignore[arg-type]
+        raise errors.user_error(TypeError, f"Cannot cast array data from {self.dtype!r} to {kind!r} according to the rule '{casting}'")
+    if kind == self.dtype:
+        return creation.copy(self) if copy else self
+    result = elementwise.cast(self, kind)
+    return result if self.ndim else creation.array(result)
+
+
+def _reshape(self: Array, *shape: Any, order: str = "C", copy: Any = None) -> Any:
+    dims = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    return shaping.reshape(self, dims, order, copy)
+
+
+def _transpose(self: Array, *axes: Any) -> Any:
+    if not axes or axes == (None,):
+        return shaping.transpose(self)
+    return shaping.transpose(self, axes[0] if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes)
+
+
+def _fill(self: Array, value: Any) -> None:
+    self[...] = value
+
+
+def _item(self: Array, *index: Any) -> Any:
+    if not index:
+        return scalars.to_python(scalars.element(self))
+    key = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
+    if len(key) == 1 and self.ndim != 1:
+        return scalars.to_python(shaping.ravel(self)[key[0]])
+    return scalars.to_python(self[tuple(key)])
+
+
+def _tolist(self: Array) -> Any:
+    """Nested lists of Python numbers; the extents become static."""
+    if self.ndim == 0:
+        return scalars.to_python(self)
+    return [row.tolist() if isinstance(row, Array) else scalars.to_python(row) for row in self]
+
+
+def _refused(name: str) -> Any:
+    def method(self: Array, *args: Any, **kwargs: Any) -> Any:
+        raise unsupported(f"the method '{name}' of arrays")
+
+    return method
+
+
+_METHODS: dict[str, Any] = {
+    "sum": _reduction("sum"), "prod": _reduction("prod"), "max": _extreme("max"), "min": _extreme("min"),
+    "any": _logical("any"), "all": _logical("all"), "mean": _mean, "var": _var, "std": _std,
+    "ptp": lambda self, axis=None, out=None, keepdims=False: reductions.ptp(self, axis, out, keepdims),
+    "astype": _astype, "copy": lambda self, order="C": creation.copy(self, order), "reshape": _reshape,
+    "ravel": lambda self, order="C": shaping.ravel(self, order),
+    "flatten": lambda self, order="C": shaping.flatten(self, order), "transpose": _transpose,
+    "swapaxes": lambda self, axis1, axis2: shaping.swapaxes(self, axis1, axis2),
+    "squeeze": lambda self, axis=None: shaping.squeeze(self, axis), "fill": _fill,
+    "clip": lambda self, min=None, max=None, out=None, **options: elementwise.clip(self, min, max, out, **options),  # noqa: A006
+    "round": lambda self, decimals=0, out=None: elementwise.round_decimals(self, decimals, out), "item": _item,
+    "conj": lambda self: self, "conjugate": lambda self: self, "tolist": _tolist,
+    "diagonal": lambda self, offset=0, axis1=0, axis2=1: shaping.diagonal(self, offset, axis1, axis2),
+    "trace": lambda self, offset=0, axis1=0, axis2=1, dtype=None, out=None: shaping.trace_(self, offset, axis1, axis2, dtype, out),
+}  # fmt: skip
+
+_REFUSED = (
+    "argmax", "argmin", "argpartition", "argsort", "byteswap", "choose", "compress", "cumprod", "cumsum", "dot", "dump",
+    "dumps", "nonzero", "partition", "put", "repeat", "resize", "searchsorted", "setfield", "setflags", "sort", "take",
+    "tobytes", "tofile", "view", "getfield", "to_device",
+)  # fmt: skip
+
+for _name, _method in _METHODS.items():
+    setattr(Array, _name, _method)
+for _name in _REFUSED:
+    setattr(Array, _name, _refused(_name))

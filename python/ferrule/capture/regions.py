@@ -1,0 +1,279 @@
+"""Branches that are decided at run time: both sides are traced as regions and what they leave behind is joined.
+
+Types are found by trying: a side is traced under a guess of which names are carried and as what; where the sides
+disagree, both are dropped, the guess widens, and they are traced again. Guesses are kept for each place in the source
+and way to it, so that nested regions do not cost 2 ** depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import CellType
+from typing import Any
+
+from ferrule import _compiler as ir
+
+from . import errors, state
+from .containers import Snapshot
+from .state import UNDEFINED, read, write
+from .trace import Trace
+from .tracers import Cond, Scalar
+
+ATTEMPTS = 24
+
+
+def drop(trace: Trace, depth: int, guards: int) -> None:
+    """Closes and forgets regions down to a depth, with the guards taken in them.
+
+    Equalities stay: the types that the next attempt starts from may rest on them.
+    """
+    trace.guards[guards:] = [guard for guard in trace.guards[guards:] if guard.relation == ir.Relation.Eq]
+    while trace.depth > depth:
+        trace.close_region([])
+
+
+def materialise(trace: Trace, request: errors.Retrace) -> None:
+    """Gives a storage its buffer if it belongs to the current region; else asks the region around."""
+    if request.storage.region != trace.region:
+        raise request
+    request.storage.make_buffer()
+
+
+def types_of(trace: Trace) -> dict[Any, Any]:
+    """The types that names settled on, by place and way to it."""
+    return trace.__dict__.setdefault("region_types", {})
+
+
+# -- conditions ------------------------------------------------------------------------------------------------------------
+
+
+def negation(test: Any) -> Any:
+    """The opposite of a test as a value of the user's program."""
+    if isinstance(test, ir.Condition):
+        return Cond(test.negate())
+    builder = Trace.current().builder
+    flipped = builder.elementwise("logical_not", [_bool_id(test)])
+    return Scalar(builder.reweight(flipped, True))
+
+
+def _bool_id(test: Any) -> int:
+    from .scalars import as_condition
+
+    return as_condition(test)
+
+
+def _test(trace: Trace, test: Any) -> Any:
+    return test if isinstance(test, ir.Condition) else _bool_id(test)
+
+
+def flag_of(trace: Trace, truth: Any) -> int:
+    """True, False or what decides at run time as a bool value of the program."""
+    if truth is True or truth is False:
+        return int(trace.builder.constant("bool", int(truth)))
+    return _bool_id(Cond(truth) if isinstance(truth, ir.Condition) else truth)
+
+
+def fail_if(test: Any, trapped: errors.Trapped) -> None:
+    """The program traps, as `trapped` says, where a test holds."""
+    _check(Trace.current(), test, True, trapped.site, trapped.code)
+
+
+def check(test: Any, message: str) -> None:
+    """The program traps with a message where a test fails; it holds from here on."""
+    trace = Trace.current()
+    site = trace.site(message)
+    _check(trace, test, False, site, ir.ErrorCode.ASSERT)
+
+
+def _check(trace: Trace, test: Any, negated: bool, site: int, code: Any) -> None:
+    trace.builder.set_site(site)
+    if isinstance(test, ir.Condition):
+        condition = test.negate() if negated else test
+        trace.builder.check(condition, code)
+        trace.facts.assume(condition)
+        return
+    flag = _bool_id(test)
+    trace.builder.check(trace.builder.elementwise("logical_not", [flag]) if negated else flag, code)
+
+
+def trap(exception: Any) -> None:
+    """Ends the branch that is being traced with a trap."""
+    if isinstance(exception, type):
+        text, kind = exception.__name__, exception
+    else:
+        text, kind = f"{type(exception).__name__}: {exception}", type(exception)
+    code = ir.ErrorCode.VALUE if issubclass(kind, ValueError) else ir.ErrorCode.ASSERT
+    raise errors.Trapped(Trace.current().site(text), code)
+
+
+# -- branches --------------------------------------------------------------------------------------------------------------
+
+
+def branch(
+    test: Any,
+    then: Callable[[], Any] | None,
+    orelse: Callable[[], Any] | None,
+    names: tuple[str, ...],
+    cells: Mapping[str, CellType] | None = None,
+) -> None:
+    """The statement `if` on a test that is decided at run time; `names` are needed behind it."""
+    from .dispatch import cells_of
+
+    shared = cells if cells is not None else cells_of(then, orelse)
+    assigned = {name: cell for name, cell in shared.items() if name in names}
+    before = read(shared)
+
+    def run(piece: Callable[[], Any] | None) -> Callable[[], dict[str, Any]]:
+        def side() -> dict[str, Any]:
+            if piece is not None:
+                piece()
+            return read(assigned)
+
+        return side
+
+    code = getattr(then or orelse, "__code__", None)
+    pieces = (then, orelse)
+    result = _two_way(test, (run(then), run(orelse)), pieces, code, lambda: write(shared, before), "")
+    write(shared, {**before, **result})
+
+
+def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], what: str) -> Any:
+    """The value of one of two expressions, by a test that is decided at run time."""
+
+    def run(operand: Callable[[], Any]) -> Callable[[], dict[str, Any]]:
+        return lambda: {"": operand()}
+
+    return _two_way(test, (run(then), run(orelse)), (then, orelse), then.__code__, lambda: None, what)[""]
+
+
+@dataclass
+class _Side:
+    """One side of a branch that was traced under the current guess."""
+
+    values: dict[str, Any]
+    region: ir.Region
+
+
+def _two_way(
+    test: Any,
+    sides: tuple[Callable[[], dict[str, Any]], Callable[[], dict[str, Any]]],
+    pieces: tuple[Any, Any],
+    code: Any,
+    reset: Callable[[], None],
+    what: str,
+) -> dict[str, Any]:
+    trace = Trace.current()
+    condition = _test(trace, test)
+    key = (code, tuple(errors.locations()))
+    guess: dict[str, Any] = dict(types_of(trace).get(key, {}))
+    for _ in range(ATTEMPTS):
+        traced: list[_Side] = []
+        for index, side in enumerate(sides):
+            reset()
+            outcome = _trace_side(trace, test, index == 1, side, guess, pieces, reset)
+            if isinstance(outcome, errors.Trapped):
+                # The other side follows without a region: it is all that is left.
+                _check(trace, test, index == 0, outcome.site, outcome.code)
+                reset()
+                return sides[1 - index]()
+            if outcome is None:
+                break
+            traced.append(outcome)
+        if len(traced) < 2:
+            continue
+        joined = _join(guess, traced, pieces, what)
+        if joined is None:
+            continue
+        types_of(trace)[key] = dict(guess)
+        trace.site()
+        results = trace.builder.if_else(condition, traced[0].region, traced[1].region)
+        return {**joined, **state.received(guess, list(results))}
+    raise errors.unsupported(
+        "The types of the names that this branch assigns do not settle.", "Give each one type on both sides."
+    )
+
+
+def _trace_side(
+    trace: Trace,
+    test: Any,
+    negated: bool,
+    side: Callable[[], dict[str, Any]],
+    guess: dict[str, Any],
+    pieces: tuple[Any, Any],
+    reset: Callable[[], None],
+) -> _Side | errors.Trapped | None:
+    """Traces one side; None where it must be traced again (`guess` has widened, or something got a buffer)."""
+    depth, guards = trace.depth, len(trace.guards)
+    snapshot = Snapshot(*pieces)
+    trace.open_region([])
+    try:
+        if isinstance(test, ir.Condition):
+            trace.facts.assume(test.negate() if negated else test)
+        values = side()
+        refuse_changes(snapshot, "branch")
+        settled = True
+        for name in guess:
+            wide = state.widen(guess[name], values[name])
+            if wide is None:
+                raise _unjoined(name, pieces, guess[name].describe(), state.describe(values[name]))
+            settled = settled and wide == guess[name]
+            guess[name] = wide
+        if settled:
+            yields = state.all_passed(trace, guess, values)
+            return _Side(values, trace.close_region(yields))
+    except errors.Trapped as trapped:
+        drop(trace, depth, guards)
+        snapshot.restore()
+        return trapped
+    except errors.Retrace as request:
+        drop(trace, depth, guards)
+        snapshot.restore()
+        reset()
+        materialise(trace, request)
+        return None
+    except BaseException:
+        drop(trace, depth, guards)
+        raise
+    drop(trace, depth, guards)
+    return None
+
+
+def refuse_changes(snapshot: Snapshot, kind: str) -> None:
+    """An error if a Python container was changed in a region, which is traced once for every time it runs."""
+    name = snapshot.changed()
+    if name is not None:
+        snapshot.restore()
+        raise errors.unsupported(
+            f"A change of the Python container '{name}' in a {kind} that is decided at run time is not supported.",
+            "Use an array, or a name of the function.",
+        )
+
+
+def _join(guess: dict[str, Any], traced: list[_Side], pieces: tuple[Any, Any], what: str) -> dict[str, Any] | None:
+    """Values that need no carrying; None after a wider guess."""
+    joined: dict[str, Any] = {}
+    settled = True
+    left, right = traced[0].values, traced[1].values
+    for name in left:
+        if name in guess:
+            continue
+        if state.same(left[name], right[name]):
+            joined[name] = left[name]
+            continue
+        kind = state.widen(state.widen(None, left[name]), right[name])
+        if kind is None:
+            raise _unjoined(name or what, pieces, state.describe(left[name]), state.describe(right[name]))
+        guess[name] = kind
+        settled = False
+    return joined if settled else None
+
+
+def _unjoined(name: str, pieces: tuple[Any, Any], left: str, right: str) -> BaseException:
+    lines = [line_of(piece, name) for piece in pieces]
+    places = [f" at line {line}" if line else "" for line in lines]
+    subject = name if " " in name else state.spoken(name)
+    return errors.unsupported(
+        f"{subject} is {left}{places[0]} and {right}{places[1]}, and which one is known only at run time.",
+        "Give both sides values of one type.",
+    )

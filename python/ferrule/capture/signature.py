@@ -1,0 +1,220 @@
+"""The arguments of a capture: bound as Python binds them, classified, declared to the builder, with their stand-ins."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ferrule import _compiler as ir
+from ferrule import errors as public
+
+from . import creation
+from .elementwise import check_dtype
+from .trace import Trace
+from .tracers import Array, Int, Scalar, Storage
+
+_LITERALS = (bool, int, float, str, bytes, type(None))
+LAYOUTS = {"C": ir.Layout.C, "F": ir.Layout.F, "inner": ir.Layout.Inner, "any": ir.Layout.Any}
+
+
+@dataclass(frozen=True)
+class ArgumentInfo:
+    """One argument of a specialisation.
+
+    kind: 'array', 'scalar' or 'static'. index: its place in the program. layout: 'C', 'F', 'inner' or 'any'.
+    path: where a hidden argument is found, as (dict or cell, name); None for arguments that the caller gives.
+    """
+
+    name: str
+    kind: str
+    index: int
+    dtype: np.dtype[Any] | None = None
+    rank: int = 0
+    layout: str = ""
+    inner_axis: int = 0
+    weak: bool = False
+    static: Any = None
+    keyword_only: bool = False
+    hidden: np.ndarray[Any, Any] | None = None
+    path: tuple[Any, str] | None = None
+
+
+def bind(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
+    """The arguments by parameter, defaults filled in; TypeError as Python's where they do not fit."""
+    signature = inspect.signature(fn)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise public.UserTypeError(f"{fn.__name__}() {error}.") from None
+    bound.apply_defaults()
+    return bound
+
+
+def layout_of(array: np.ndarray[Any, Any]) -> tuple[str, int]:
+    """The most specific layout class of an array, and the axis of unit stride of class 'inner'."""
+    if array.flags.c_contiguous:
+        return "C", 0
+    if array.flags.f_contiguous:
+        return "F", 0
+    unit = [k for k in range(array.ndim) if array.strides[k] == array.itemsize and array.shape[k] > 1]
+    return ("inner", unit[-1]) if unit else ("any", 0)
+
+
+class Arguments:
+    """Declares arguments in order and remembers them."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.infos: list[ArgumentInfo] = []
+        self.tracers: list[Any] = []
+
+    def add(self, name: str, value: Any, static: bool, keyword_only: bool, default: Any) -> Any:
+        """Declares one argument; returns its stand-in."""
+        index = len(self.infos)
+        stand_in, info = self._declare(name, value, static, keyword_only, index)
+        self.infos.append(info)
+        self.tracers.append(stand_in)
+        text = None
+        if isinstance(default, _LITERALS):
+            text = repr(default)
+        self.trace.builder.set_argument(index, keyword_only=keyword_only, default_text=text)
+        return stand_in
+
+    def _declare(self, name: str, value: Any, static: bool, keyword_only: bool, index: int) -> tuple[Any, ArgumentInfo]:
+        builder = self.trace.builder
+        if isinstance(value, np.ndarray) and not static:
+            return self._array(name, value, keyword_only, index, None)
+        if not static and isinstance(value, np.generic):
+            check_dtype(value.dtype, f"the argument '{name}' of dtype")
+            scalar = Scalar(builder.scalar_argument(name, value.dtype.name, False))
+            return scalar, ArgumentInfo(name, "scalar", index, value.dtype, keyword_only=keyword_only)
+        if not static and isinstance(value, int) and not isinstance(value, bool):
+            if not -(2**63) <= value < 2**63:
+                raise public.UserOverflowError(f"The argument '{name}' = {value} does not fit into 64 bits.")
+            builder.scalar_argument(name, "int64", True)
+            symbol = builder.argument_symbol(index)
+            self.trace.sample[symbol] = int(value)
+            info = ArgumentInfo(name, "scalar", index, np.dtype(np.int64), weak=True, keyword_only=keyword_only)
+            return Int(ir.Expr.symbol(symbol)), info
+        if not static and isinstance(value, float):
+            scalar = Scalar(builder.scalar_argument(name, "float64", True))
+            info = ArgumentInfo(name, "scalar", index, np.dtype(np.float64), weak=True, keyword_only=keyword_only)
+            return scalar, info
+        refuse(name, value)
+        builder.static_argument(name, static_text(value))
+        return value, ArgumentInfo(name, "static", index, static=value, keyword_only=keyword_only)
+
+    def _array(
+        self, name: str, value: np.ndarray[Any, Any], keyword_only: bool, index: int, path: tuple[Any, str] | None
+    ) -> tuple[Any, ArgumentInfo]:
+        creation.check_array(value, f"the argument '{name}'" if path is None else f"the global array '{name}'")
+        trace = self.trace
+        hidden = path is not None
+        layout, inner = layout_of(value)
+        extents = []
+        for axis, extent in enumerate(value.shape):
+            symbol = trace.symbol(f"{name}.shape[{axis}]", ir.SymbolKind.Extent, True)
+            trace.sample[symbol] = extent
+            extents.append(ir.Expr.symbol(symbol))
+        strides = self._strides(name, value, layout, inner)
+        view = trace.builder.array_argument(name, value.dtype.name, extents, strides, LAYOUTS[layout], inner, hidden)
+        storage = Storage(view, False, 0, name)
+        storage.argument = index
+        storage.local = False
+        if hidden:
+            storage.frozen = f"The global array '{name}' cannot be written by a program. Pass it as an argument."
+        info = ArgumentInfo(
+            name, "array", index, value.dtype, value.ndim, layout, inner, keyword_only=keyword_only,
+            hidden=value if hidden else None, path=path,
+        )  # fmt: skip
+        return Array(storage, extents, value.dtype), info
+
+    def _strides(self, name: str, value: np.ndarray[Any, Any], layout: str, inner: int) -> list[ir.Expr]:
+        if layout in ("C", "F"):
+            return []
+        strides = []
+        for axis, stride in enumerate(value.strides):
+            if layout == "inner" and axis == inner:
+                strides.append(ir.Expr(1))
+                continue
+            if stride % value.itemsize and value.shape[axis] > 1:
+                raise public.UserValueError(
+                    f"The argument '{name}' has the stride {stride} along axis {axis}, which is no multiple of its item size"
+                    f" {value.itemsize}. Pass a copy."
+                )
+            symbol = self.trace.symbol(f"{name}.strides[{axis}]", ir.SymbolKind.Stride, False)
+            self.trace.sample[symbol] = stride // value.itemsize
+            strides.append(ir.Expr.symbol(symbol))
+        return strides
+
+    def add_hidden(self, name: str, value: np.ndarray[Any, Any], path: tuple[Any, str]) -> Any:
+        """Declares a global array as an argument that the caller does not give."""
+        index = len(self.infos)
+        stand_in, info = self._array(self._free_name(name), value, False, index, path)
+        self.infos.append(info)
+        self.tracers.append(stand_in)
+        return stand_in
+
+    def _free_name(self, name: str) -> str:
+        taken = {info.name for info in self.infos}
+        base = "".join(c if c.isalnum() or c == "_" else "_" for c in name) or "constant"
+        candidate, number = base, 1
+        while candidate in taken:
+            candidate, number = f"{base}_{number}", number + 1
+        return candidate
+
+
+def refuse(name: str, value: Any) -> None:
+    """Errors for values that are neither arrays nor numbers nor fixed."""
+    if isinstance(value, (list, tuple, dict, set)) and _holds_array(value):
+        raise public.Unsupported(
+            f"The argument '{name}' is a {type(value).__name__} of arrays, which is not supported. Pass the arrays one by one."
+        )
+    if isinstance(value, (list, set, dict, bytearray)):
+        raise public.UserTypeError(
+            f"The argument '{name}' is a {type(value).__name__}, expected an array or a number. Use np.asarray({name})."
+        )
+    if isinstance(value, complex):
+        raise public.Unsupported(f"The argument '{name}' is a complex number, which is not supported.")
+    if isinstance(value, type):
+        return
+    if hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__"):
+        raise public.UserTypeError(
+            f"The argument '{name}' is a {type(value).__name__}, expected a NumPy array. Use np.asarray({name})."
+        )
+    if hasattr(value, "__dataclass_fields__") and _holds_array(vars(value)):
+        raise public.Unsupported(
+            f"The argument '{name}' is a dataclass of arrays, which is not supported. Pass the arrays one by one."
+        )
+    try:
+        hash(value)
+    except TypeError:
+        raise public.UserTypeError(
+            f"The argument '{name}' is a {type(value).__name__}, expected an array, a number or a hashable value."
+        ) from None
+
+
+def _holds_array(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(_holds_array(item) for item in value.values())
+    if isinstance(value, (list, tuple, set)):
+        return any(_holds_array(item) for item in value)
+    return isinstance(value, np.ndarray)
+
+
+def static_text(value: Any) -> str:
+    """A text that tells static values apart and is equal in every process."""
+    if isinstance(value, _LITERALS):
+        return repr(value)
+    if isinstance(value, tuple):
+        return "(" + ", ".join(static_text(item) for item in value) + ")"
+    if isinstance(value, np.dtype):
+        return f"dtype({value.str!r})"
+    name = getattr(value, "__qualname__", None)
+    if name is not None:
+        return f"{getattr(value, '__module__', '')}.{name}"
+    return f"{type(value).__module__}.{type(value).__qualname__}({value!r})"

@@ -1,0 +1,227 @@
+"""The names that a region shares with what is around it: their cells, and the types under which they are carried.
+
+A kind is a Carry (see carry.py), or a Bundle of kinds for a tuple, list or dict that holds traced values. A kind takes as
+many values of the program as it has leaves that are not static.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Iterator, Mapping
+from types import CellType, FunctionType
+from typing import Any
+
+from ferrule import _compiler as ir
+
+from . import carry
+from .carry import Carry
+from .exits import RETURN
+from .trace import Trace
+from .tracers import Array, Scalar
+
+
+class _Undefined:
+    """What a name holds before it is assigned."""
+
+    def __repr__(self) -> str:
+        return "undefined"
+
+
+UNDEFINED: Any = _Undefined()
+
+
+# -- names ---------------------------------------------------------------------------------------------------------------
+
+
+def read(cells: Mapping[str, CellType]) -> dict[str, Any]:
+    """The values of names; UNDEFINED for those without one."""
+    values = {}
+    for name, cell in cells.items():
+        try:
+            values[name] = cell.cell_contents
+        except ValueError:
+            values[name] = UNDEFINED
+    return values
+
+
+def write(cells: Mapping[str, CellType], values: Mapping[str, Any]) -> None:
+    """Sets names; UNDEFINED takes their value away."""
+    for name, value in values.items():
+        if value is not UNDEFINED:
+            cells[name].cell_contents = value
+            continue
+        try:
+            del cells[name].cell_contents
+        except ValueError:
+            pass
+
+
+def spoken(name: str) -> str:
+    """A name as messages print it."""
+    if name == RETURN:
+        return "The returned value"
+    return f"'{name}'" if not name.startswith("__fr_") else "The flag that leaves the loop"
+
+
+def line_of(piece: Any, name: str) -> int | None:
+    """The line at which a piece last assigns a name."""
+    if not isinstance(piece, FunctionType):
+        return None
+    line = found = None
+    for instruction in dis.get_instructions(piece.__code__):
+        line = instruction.starts_line or line
+        if instruction.argval == name and instruction.opname.startswith("STORE"):
+            found = line
+    return found
+
+
+# -- kinds ---------------------------------------------------------------------------------------------------------------
+
+
+class Bundle:
+    """The kind of a tuple, list or dict."""
+
+    __slots__ = ("items", "keys", "type")
+
+    def __init__(self, type_: type, keys: tuple[Any, ...] | None, items: list[Any]) -> None:
+        self.type = type_
+        self.keys = keys
+        self.items = items
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bundle) and self.alike(other) and self.items == other.items
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def alike(self, other: Bundle) -> bool:
+        """Whether both have the same type, length and keys."""
+        return (self.type, self.keys, len(self.items)) == (other.type, other.keys, len(other.items))
+
+    def describe(self) -> str:
+        """The kind in words, for messages."""
+        return f"a {self.type.__name__} of {len(self.items)} items"
+
+    def build(self, items: list[Any]) -> Any:
+        """The container with these items."""
+        if self.keys is not None:
+            return dict(zip(self.keys, items, strict=True))
+        return self.type(*items) if hasattr(self.type, "_fields") else self.type(items)
+
+
+def _items(value: Any) -> tuple[tuple[Any, ...] | None, list[Any]] | None:
+    if type(value) is dict:
+        return tuple(value), list(value.values())
+    if type(value) in (tuple, list) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+        return None, list(value)
+    return None
+
+
+def kind_of(value: Any) -> Any:
+    """How a value is carried."""
+    parts = _items(value)
+    if parts is None:
+        return carry.carry_type(value)
+    return Bundle(type(value), parts[0], [kind_of(item) for item in parts[1]])
+
+
+def join(left: Any, right: Any) -> Any:
+    """The kind that holds values of both; None if there is none."""
+    if isinstance(left, Bundle) and isinstance(right, Bundle) and left.alike(right):
+        items = [join(a, b) for a, b in zip(left.items, right.items, strict=True)]
+        return None if None in items else Bundle(left.type, left.keys, items)
+    if isinstance(left, Bundle) or isinstance(right, Bundle):
+        return None
+    return carry.join(left, right)
+
+
+def widen(kind: Any, value: Any) -> Any:
+    """The kind that holds what `kind` holds and a value; `kind` may be None for nothing yet."""
+    if value is UNDEFINED:
+        return kind
+    return kind_of(value) if kind is None else join(kind, kind_of(value))
+
+
+def relate(kind: Any, before: Any) -> Any:
+    """The kind with the storages of the value that a loop begins with: a write to a carried array reaches that one."""
+    if isinstance(kind, Bundle):
+        parts = _items(before)
+        inner = parts[1] if parts is not None and len(parts[1]) == len(kind.items) else [UNDEFINED] * len(kind.items)
+        return Bundle(kind.type, kind.keys, [relate(item, value) for item, value in zip(kind.items, inner, strict=True)])
+    if kind.kind != "array_value":
+        return kind
+    lineage = before.storage if isinstance(before, Array) else None
+    return Carry(kind.kind, kind.dtype, shape=kind.shape, lineage=lineage)
+
+
+def leaves(kind: Any) -> Iterator[Carry]:
+    """The carried leaves of a kind, in order."""
+    if isinstance(kind, Bundle):
+        for item in kind.items:
+            yield from leaves(item)
+    elif kind.kind != "static":
+        yield kind
+
+
+def params(kinds: Mapping[str, Any]) -> list[ir.Parameter]:
+    """The parameters of a region for names, in order of the names."""
+    return [carry.carry_param(leaf) for name in sorted(kinds) for leaf in leaves(kinds[name])]
+
+
+def passed(trace: Trace, kind: Any, value: Any) -> list[int]:
+    """A value as values of the program for its kind; zeros for a name that is undefined."""
+    if value is UNDEFINED:
+        return [_placeholder(trace, leaf) for leaf in leaves(kind)]
+    if isinstance(kind, Bundle):
+        parts = _items(value)
+        assert parts is not None
+        return [made for item, inner in zip(kind.items, parts[1], strict=True) for made in passed(trace, item, inner)]
+    return [] if kind.kind == "static" else [carry.carry_pass(kind, value)]
+
+
+def all_passed(trace: Trace, kinds: Mapping[str, Any], values: Mapping[str, Any]) -> list[int]:
+    """The values of names as `params` orders them."""
+    return [made for name in sorted(kinds) for made in passed(trace, kinds[name], values[name])]
+
+
+def received(kinds: Mapping[str, Any], ids: list[int]) -> dict[str, Any]:
+    """Stand-ins for names from values of the program."""
+    supply = iter(ids)
+    trace = Trace.current()
+
+    def receive(kind: Any) -> Any:
+        if isinstance(kind, Bundle):
+            return kind.build([receive(item) for item in kind.items])
+        if kind.kind == "static":
+            return kind.static
+        if kind.lineage is not None and not trace.is_live(kind.lineage.region):
+            kind.lineage = None
+        return carry.carry_leave(kind, next(supply))
+
+    return {name: receive(kinds[name]) for name in sorted(kinds)}
+
+
+def _placeholder(trace: Trace, leaf: Carry) -> int:
+    wanted = carry.carry_param(leaf).type
+    if wanted.kind == ir.ValueKind.View:
+        return int(trace.builder.alloc("undefined", wanted.dtype, wanted.shape))
+    zero = trace.builder.constant(wanted.dtype, 0, wanted.weak)
+    return int(zero if wanted.kind == ir.ValueKind.Scalar else trace.builder.fill(zero, wanted.shape))
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two values are interchangeable: one object, or equal immutable Python values, sizes, views."""
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, Scalar):
+        return bool(left._id == right._id)
+    parts = _items(left), _items(right)
+    if type(left) is not list and parts[0] is not None and parts[1] is not None:
+        return parts[0][0] == parts[1][0] and len(parts[0][1]) == len(parts[1][1]) and all(map(same, parts[0][1], parts[1][1]))
+    return type(left) is not list and carry.same_static(left, right)
+
+
+def describe(value: Any) -> str:
+    """A value's kind in words, for messages."""
+    return "undefined" if value is UNDEFINED else str(kind_of(value).describe())

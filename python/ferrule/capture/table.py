@@ -1,0 +1,346 @@
+"""The table of functions that capture knows: what each does when it meets a stand-in."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import creation, elementwise, errors, reductions, scalars, shaping
+from .tracers import Array, Cond, Int, Scalar, TracedIter, TracedRange, is_traced, unsupported
+
+Handler = Callable[..., Any]
+
+_UFUNCS: dict[np.ufunc, str] = {}
+TABLE: dict[Any, Handler] = {}
+# Functions that NumPy has and this table lacks: they are refused by name, with what to write instead where known.
+_INSTEAD = {
+    "dot": "sums of products, (a * b).sum(axis=...)",
+    "matmul": "sums of products, (a * b).sum(axis=...)",
+    "outer": "a[:, None] * b",
+    "roll": "two slice assignments",
+    "concatenate": "slice assignments into np.empty",
+    "vectorize": "a loop",
+}
+
+
+def lookup(value: Any) -> Handler | None:
+    """What capture does for a function (or a subscripted object such as np.mgrid); None if it does nothing special."""
+    try:
+        return TABLE.get(value)
+    except TypeError:  # not hashable
+        return None
+
+
+def holds_traced(value: Any) -> bool:
+    """Whether an argument is a stand-in or a sequence that holds one."""
+    if isinstance(value, (list, tuple)):
+        return any(holds_traced(item) for item in value)
+    if isinstance(value, dict):
+        return any(holds_traced(item) for item in value.values())
+    return is_traced(value) or isinstance(value, (TracedRange, TracedIter))
+
+
+def _guarded(function: Any, handler: Handler) -> Handler:
+    """The handler where a stand-in takes part, the function itself where none does."""
+
+    @functools.wraps(handler)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        if any(map(holds_traced, args)) or any(map(holds_traced, kwargs.values())):
+            return handler(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    return guarded
+
+
+# -- protocols -----------------------------------------------------------------------------------------------------------
+
+
+def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What `__array_ufunc__` asks for."""
+    name = _UFUNCS.get(ufunc)
+    if method == "reduce" and name is not None:
+        return reductions.ufunc_reduce(name, *inputs, **kwargs)
+    if method != "__call__":
+        raise unsupported(f"'np.{ufunc.__name__}.{method}'")
+    handler = TABLE.get(ufunc)
+    if handler is None:
+        raise _unknown(ufunc.__name__)
+    return handler(*inputs, **kwargs)
+
+
+def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What `__array_function__` asks for."""
+    handler = TABLE.get(function)
+    if handler is None:
+        raise _unknown(getattr(function, "__name__", repr(function)))
+    return handler(*args, **kwargs)
+
+
+def _unknown(name: str) -> BaseException:
+    instead = _INSTEAD.get(name)
+    return errors.unsupported(f"'np.{name}' is not supported.", f"Write {instead} instead." if instead else "")
+
+
+# -- ufuncs --------------------------------------------------------------------------------------------------------------
+
+
+def _ufunc_handler(name: str, arity: int, numpy_name: str) -> Handler:
+    def handler(*args: Any, out: Any = None, where: Any = True, dtype: Any = None, casting: str = "same_kind", order: str = "K", subok: bool = True, **options: Any) -> Any:
+        if options:
+            raise errors.user_error(TypeError, f"{numpy_name}() got an unexpected keyword argument '{next(iter(options))}'")
+        if len(args) > arity:
+            out, args = args[arity], args[:arity]
+        if len(args) < arity:
+            raise errors.user_error(TypeError, f"{numpy_name}() takes {arity} positional arguments, got {len(args)}")
+        return elementwise.ufunc(name, args, out, where, dtype, casting)
+
+    handler.__name__ = numpy_name
+    return handler
+
+
+def _positional(handler: Handler, name: str) -> Handler:
+    """A handler of functions with several results, without out= and where=."""
+
+    def function(*args: Any, **options: Any) -> Any:
+        elementwise.refuse_options(name, options, where=True, casting="same_kind", order="K", subok=True)
+        return handler(*args)
+
+    return function
+
+
+def _register_ufuncs() -> None:
+    for name, info in elementwise.OPS.items():
+        for numpy_name in info.numpy:
+            function = getattr(np, numpy_name, None)
+            if function is None:
+                continue
+            if isinstance(function, np.ufunc):
+                _UFUNCS[function] = name
+                TABLE[function.reduce] = functools.partial(reductions.ufunc_reduce, name)
+            TABLE[function] = _guarded(function, _ufunc_handler(name, info.arity, numpy_name))
+    several: dict[Any, Handler] = {np.divmod: elementwise.divmod_, np.modf: elementwise.modf, np.frexp: elementwise.frexp}
+    for function, handler in several.items():
+        TABLE[function] = _guarded(function, _positional(handler, function.__name__))
+
+
+def _reduction(name: str) -> Handler:
+    def handler(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+        return reductions.reduce(name, a, axis, dtype, out, keepdims, initial, where)
+
+    return handler
+
+
+def _reduction_without_dtype(name: str) -> Handler:
+    def handler(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+        return reductions.reduce(name, a, axis, None, out, keepdims, initial, where)
+
+    return handler
+
+
+def _logical_reduction(name: str) -> Handler:
+    def handler(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+        return reductions.reduce(name, a, axis, None, out, keepdims, None, where)
+
+    return handler
+
+
+# -- other functions -----------------------------------------------------------------------------------------------------
+
+
+def _where(condition: Any, *branches: Any) -> Any:
+    if len(branches) != 2:
+        raise unsupported("'np.where' with one argument, whose result has a size that depends on data,")
+    return elementwise.select(condition, *branches)
+
+
+def _shape(a: Any) -> Any:
+    a = elementwise.as_array(a)
+    return a.shape if isinstance(a, Array) else ()
+
+
+def _ndim(a: Any) -> int:
+    return int(elementwise.as_array(a).ndim)
+
+
+def _size(a: Any, axis: Any = None) -> Any:
+    a = elementwise.as_array(a)
+    if not isinstance(a, Array):
+        return 1
+    return a.size if axis is None else a.shape[axis]
+
+
+def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    return x.astype(dtype, copy=copy)
+
+
+def _real(a: Any) -> Any:
+    return elementwise.as_array(a)
+
+
+def _imag(a: Any) -> Any:
+    return elementwise.as_array(a).imag
+
+
+def _isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """np.isclose as NumPy computes it: |a - b| <= atol + rtol * |b| for finite b, else equality."""
+    apply = elementwise.apply
+    near = apply("less_equal", (apply("absolute", (apply("subtract", (a, b)),)), apply("add", (atol, apply("multiply", (rtol, apply("absolute", (b,))))))))
+    result = apply("logical_or", (apply("logical_and", (near, apply("isfinite", (b,)))), apply("equal", (a, b))))
+    if equal_nan:
+        result = apply("logical_or", (result, apply("logical_and", (apply("isnan", (a,)), apply("isnan", (b,))))))
+    return result
+
+
+def _allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    return scalars.bool_(reductions.reduce("all", _isclose(a, b, rtol, atol, equal_nan)))
+
+
+def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    src = elementwise.as_array(src)
+    if where is not True:
+        src = elementwise.select(where, src, dst)
+    kind = elementwise.dtype_of(src)
+    if kind is not None and not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]
+        raise errors.user_error(TypeError, f"Cannot cast array data from {kind!r} to {dst.dtype!r} according to the rule '{casting}'")
+    dst[...] = src
+
+
+def _diag(v: Any, k: Any = 0) -> Any:
+    v = elementwise.as_array(v)
+    if v.ndim == 2:
+        return shaping.diagonal(v, k)
+    n = v.shape[0] + abs(k)
+    result = creation.zeros((n, n), v.dtype)
+    shaping.diagonal(result, k)[...] = v
+    return result
+
+
+def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    arrays = [shaping.atleast_1d(x) for x in xi]
+    rank = len(arrays)
+    shaped = []
+    for position, array in enumerate(arrays):
+        axis = (1 - position) if indexing == "xy" and position < 2 and rank > 1 else position
+        shaped.append(array[tuple(slice(None) if k == axis else None for k in range(rank))])
+    if not sparse:
+        shaped = list(shaping.broadcast_arrays(*shaped))
+    return tuple(creation.copy(a) for a in shaped) if copy else tuple(shaped)
+
+
+def _numpy_type(kind: type) -> Handler:
+    """np.float32(x) and its like: a strong number, or the array converted."""
+
+    def handler(value: Any = 0) -> Any:
+        value = elementwise.as_array(value)
+        return elementwise.cast(value, np.dtype(kind))
+
+    return handler
+
+
+def _refused(name: str) -> Handler:
+    def handler(*args: Any, **kwargs: Any) -> Any:
+        raise _unknown(name)
+
+    return handler
+
+
+def _errstate(**kwargs: Any) -> Any:
+    """np.errstate changes nothing: floating-point warnings are never raised."""
+    for key, mode in kwargs.items():
+        if mode in ("raise", "call"):
+            raise unsupported(f"np.errstate({key}='{mode}')")
+    return np.errstate(**kwargs)
+
+
+_REDUCTIONS: dict[str, Handler] = {
+    "sum": _reduction("sum"),
+    "prod": _reduction("prod"),
+    "max": _reduction_without_dtype("max"),
+    "amax": _reduction_without_dtype("max"),
+    "min": _reduction_without_dtype("min"),
+    "amin": _reduction_without_dtype("min"),
+    "any": _logical_reduction("any"),
+    "all": _logical_reduction("all"),
+    "mean": reductions.mean,
+    "var": reductions.var,
+    "std": reductions.std,
+    "ptp": reductions.ptp,
+    "count_nonzero": reductions.count_nonzero,
+    "average": reductions.average,
+}
+
+_ALWAYS: dict[str, Handler] = {
+    "zeros": creation.zeros, "ones": creation.ones, "full": creation.full, "empty": creation.empty,
+    "zeros_like": creation.zeros_like, "ones_like": creation.ones_like, "full_like": creation.full_like,
+    "empty_like": creation.empty_like, "arange": creation.arange, "linspace": creation.linspace, "eye": creation.eye,
+    "identity": creation.identity, "array": creation.array, "asarray": creation.asarray, "copy": creation.copy,
+    "ascontiguousarray": creation.asarray, "asanyarray": creation.asarray, "tri": creation.tri,
+}  # fmt: skip
+
+_FUNCTIONS: dict[str, Handler] = {
+    "where": _where, "clip": elementwise.clip, "round": elementwise.round_decimals, "around": elementwise.round_decimals,
+    "nan_to_num": elementwise.nan_to_num, "shape": _shape, "ndim": _ndim, "size": _size, "astype": _astype,
+    "real": _real, "imag": _imag, "isclose": _isclose, "allclose": _allclose, "copyto": _copyto,
+    "transpose": shaping.transpose, "permute_dims": shaping.transpose, "swapaxes": shaping.swapaxes,
+    "moveaxis": shaping.moveaxis, "flip": shaping.flip, "fliplr": shaping.fliplr, "flipud": shaping.flipud,
+    "rot90": shaping.rot90, "expand_dims": shaping.expand_dims, "squeeze": shaping.squeeze,
+    "broadcast_to": shaping.broadcast_to, "broadcast_arrays": shaping.broadcast_arrays,
+    "diagonal": shaping.diagonal, "trace": shaping.trace_, "reshape": shaping.reshape, "ravel": shaping.ravel,
+    "atleast_1d": shaping.atleast_1d, "atleast_2d": shaping.atleast_2d, "tril": creation.tril, "triu": creation.triu,
+    "diag": _diag, "meshgrid": _meshgrid,
+}  # fmt: skip
+
+
+def _register() -> None:
+    _register_ufuncs()
+    for names in (_REDUCTIONS, _FUNCTIONS):
+        for name, handler in names.items():
+            function = getattr(np, name, None)
+            if function is not None:
+                TABLE[function] = _guarded(function, handler)
+    for name, handler in _ALWAYS.items():
+        TABLE[getattr(np, name)] = handler
+    for kind in (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64, np.longlong, np.ulonglong):  # fmt: skip
+        TABLE[kind] = _guarded(kind, _numpy_type(kind))
+    for function, handler in {**scalars.BUILTINS, **scalars.math_table(), operator.index: scalars.int_index}.items():
+        TABLE[function] = _guarded(function, handler)
+    TABLE[np.errstate] = _errstate
+    for name in sorted(set(np.__all__) - set(np.__numpy_submodules__)):
+        function = getattr(np, name)
+        if callable(function) and not isinstance(function, type) and not name.startswith("_"):
+            _refuse(function, name)
+    for module, prefix in ((np.linalg, "linalg"), (np.fft, "fft")):
+        for name in module.__all__:
+            function = getattr(module, name)
+            if callable(function) and not isinstance(function, type):
+                _refuse(function, f"{prefix}.{name}")
+    for name in dir(math):
+        function = getattr(math, name)
+        if callable(function) and not name.startswith("_") and function not in TABLE:
+            TABLE[function] = _guarded(function, _refused_math(name))
+
+
+def _refused_math(name: str) -> Handler:
+    def handler(*args: Any, **kwargs: Any) -> Any:
+        raise unsupported(f"'math.{name}' of a traced value")
+
+    return handler
+
+
+def _refuse(function: Any, name: str) -> None:
+    try:
+        known = function in TABLE
+    except TypeError:
+        return
+    if not known:
+        TABLE[function] = _guarded(function, _refused(name))
+
+
+_register()
+
+__all__ = ["TABLE", "Array", "Cond", "Int", "Scalar", "call_function", "call_ufunc", "holds_traced", "lookup"]

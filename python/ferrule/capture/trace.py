@@ -1,0 +1,159 @@
+"""One capture: the builder, what is known about sizes, the sample, the open regions and what was read."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ferrule import _compiler as ir
+
+from . import errors
+
+_local = threading.local()
+
+
+class Trace:
+    """The state of one capture.
+
+    sample holds the value of every symbol that is known at entry (extents, strides, Python ints); a decision may
+    use it and leaves a guard. Loop variables and opaque symbols are not in it.
+    """
+
+    def __init__(self, builder: ir.ProgramBuilder, options: Any) -> None:
+        self.builder = builder
+        self.facts = builder.facts()
+        self.options = options
+        self.sample: dict[int, int] = {}
+        self.annotated = False
+        self.guards: list[ir.Condition] = []
+        self.globals_read: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+        self.codes: dict[Any, None] = {}
+        self.paths: dict[int, tuple[Any, Any]] = {}
+        self.constants: dict[int, tuple[Any, Any]] = {}
+        self.argument_of: dict[int, tuple[Any, int]] = {}
+        self.symbol_of: dict[int, int] = {}
+        self.joined_sizes: list[ir.Expr] = []
+        self.regions = [0]
+        self._next_region = 1
+        self._sites: dict[Any, int] = {}
+        self._scopes: list[int] = []
+
+    # -- the current trace -----------------------------------------------------------------------------------------
+
+    @staticmethod
+    def current() -> Trace:
+        """The capture under way in this thread; an error outside of one."""
+        stack = getattr(_local, "stack", None)
+        if not stack:
+            raise errors.CaptureError("A traced value was used after the capture that made it had ended.")
+        trace: Trace = stack[-1]
+        return trace
+
+    @staticmethod
+    def active() -> Trace | None:
+        """The capture under way in this thread, or None."""
+        stack = getattr(_local, "stack", None)
+        return stack[-1] if stack else None
+
+    @contextmanager
+    def entered(self) -> Iterator[Trace]:
+        """Makes this the current trace."""
+        stack = _local.__dict__.setdefault("stack", [])
+        stack.append(self)
+        try:
+            yield self
+        finally:
+            stack.pop()
+
+    # -- regions ---------------------------------------------------------------------------------------------------
+
+    @property
+    def region(self) -> int:
+        """Identifies the innermost open region; 0 is the top."""
+        return self.regions[-1]
+
+    @property
+    def depth(self) -> int:
+        """Number of open regions besides the top."""
+        return len(self.regions) - 1
+
+    def open_region(self, params: list[ir.Parameter]) -> list[int]:
+        """Starts a region and a scope of facts; values made from now on die when it closes."""
+        self.regions.append(self._next_region)
+        self._next_region += 1
+        self.push_facts()
+        return list(self.builder.open_region(params))
+
+    def close_region(self, yields: list[int]) -> ir.Region:
+        """Ends the innermost region and its scope of facts."""
+        region = self.builder.close_region(yields)
+        self.regions.pop()
+        self.pop_facts()
+        return region
+
+    def push_facts(self) -> None:
+        """Opens a scope of facts."""
+        self.facts.push()
+        self._scopes.append(len(self.guards))
+
+    def pop_facts(self) -> None:
+        """Closes a scope of facts; guards recorded inside it hold at entry, so they stay known."""
+        self.facts.pop()
+        for condition in self.guards[self._scopes.pop() :]:
+            self.facts.assume(condition)
+
+    def is_live(self, region: int) -> bool:
+        """Whether values of a region may still be used."""
+        return region in self.regions
+
+    # -- where in the user's source --------------------------------------------------------------------------------
+
+    def site(self, what: str = "") -> int:
+        """Sets the builder's site to the user's line that is running now, and returns it."""
+        frames = errors.locations()
+        number = -1
+        for file, line, function in reversed(frames):
+            text = what if (file, line, function) == frames[0] else ""
+            key = (file, line, function, text, number)
+            known = self._sites.get(key)
+            if known is None:
+                known = self.builder.add_site(file, line, function, text, number)
+                self._sites[key] = known
+            number = known
+        self.builder.set_site(number)
+        return number
+
+    # -- symbols ---------------------------------------------------------------------------------------------------
+
+    def symbol(self, name: str, kind: ir.SymbolKind, nonnegative: bool) -> int:
+        """A new symbol; messages and guards print it by its name."""
+        return int(self.builder.add_symbol(name, kind, nonnegative))
+
+    def opaque(self, name: str, nonnegative: bool) -> ir.Expr:
+        """A fresh symbol whose value is known only at run time."""
+        return ir.Expr.symbol(self.symbol(name, ir.SymbolKind.Opaque, nonnegative))
+
+    def text(self, item: ir.Expr | ir.Condition) -> str:
+        """An expression or condition in the user's names."""
+        return str(item.to_string(self.builder.symbols()))
+
+    def evaluate(self, expr: ir.Expr) -> int | None:
+        """The value that an expression has in the sample, or None if it holds other symbols."""
+        known = expr.constant
+        if known is not None:
+            return int(known)
+        symbols = expr.symbols()
+        if any(identity not in self.sample for identity in symbols):
+            return None
+        values = [0] * (max(symbols) + 1)
+        for identity in symbols:
+            values[identity] = self.sample[identity]
+        return int(expr.evaluate(values))
+
+    # -- buffers -----------------------------------------------------------------------------------------------------
+
+    def retrace_with_buffer(self, storage: Any) -> None:
+        """Asks the tracer of the innermost region to drop it, to give `storage` a buffer first, and to trace again."""
+        raise errors.Retrace(storage)

@@ -1,0 +1,124 @@
+"""Element types as annotations: `fr.float64["N", "2*M"]`, alone or inside `typing.Annotated`."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ferrule.errors import UserTypeError, UserValueError
+
+ORDERS = ("C", "F", "inner", "any")
+
+
+@dataclass(frozen=True)
+class SizeExpression:
+    """An extent over named symbols, as text; arithmetic with ints and others makes larger ones."""
+
+    text: str
+
+    def _join(self, sign: str, other: Any, reflected: bool = False) -> SizeExpression:
+        if not isinstance(other, (SizeExpression, int)):
+            return NotImplemented
+        left, right = f"({self.text})", f"({other.text})" if isinstance(other, SizeExpression) else str(other)
+        if reflected:
+            left, right = right, left
+        return SizeExpression(f"{left} {sign} {right}")
+
+    def __add__(self, other: Any) -> SizeExpression:
+        return self._join("+", other)
+
+    def __radd__(self, other: Any) -> SizeExpression:
+        return self._join("+", other, True)
+
+    def __sub__(self, other: Any) -> SizeExpression:
+        return self._join("-", other)
+
+    def __rsub__(self, other: Any) -> SizeExpression:
+        return self._join("-", other, True)
+
+    def __mul__(self, other: Any) -> SizeExpression:
+        return self._join("*", other)
+
+    def __rmul__(self, other: Any) -> SizeExpression:
+        return self._join("*", other, True)
+
+    def __floordiv__(self, other: Any) -> SizeExpression:
+        return self._join("//", other)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def symbol(name: str) -> SizeExpression:
+    """A named size for annotations.
+
+    >>> n = symbol("N")
+    >>> str(2 * n + 1)
+    '(2 * (N)) + 1'
+    """
+    if not name.isidentifier():
+        raise UserValueError(f"'{name}' is no name of a size; use letters, digits and underscores.")
+    return SizeExpression(name)
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """An annotated array: element type, extents as text, and layout class."""
+
+    dtype: np.dtype[Any]
+    extents: tuple[str, ...]
+    order: str = "C"
+
+    def __str__(self) -> str:
+        extents = ", ".join(f'"{extent}"' for extent in self.extents)
+        return f"{self.dtype.name}[{extents}]"
+
+
+@dataclass(frozen=True)
+class ElementType:
+    """An element type. Subscripted with extents it is the type of an array, alone that of a number.
+
+    >>> str(float64["N", "2*M"])
+    'float64["N", "2*M"]'
+    """
+
+    dtype: np.dtype[Any]
+    order: str = field(default="C")
+
+    def __getitem__(self, extents: Any) -> ArrayType:
+        items = extents if isinstance(extents, tuple) else (extents,)
+        return ArrayType(self.dtype, tuple(_extent(item) for item in items), self.order)
+
+    def __call__(self, *extents: Any, order: str = "C") -> Any:
+        """The type with another layout class: `fr.float64(order="F")["N"]`; with extents, that of an array."""
+        if order not in ORDERS:
+            raise UserValueError(f"The order must be one of {', '.join(map(repr, ORDERS))}, got '{order}'.")
+        element = ElementType(self.dtype, order)
+        return element[extents] if extents else element
+
+    @property
+    def name(self) -> str:
+        """NumPy's name."""
+        return self.dtype.name
+
+    def __str__(self) -> str:
+        return self.dtype.name
+
+
+def _extent(item: Any) -> str:
+    if isinstance(item, (str, SizeExpression)):
+        return str(item)
+    try:
+        return str(operator.index(item))
+    except TypeError:
+        raise UserTypeError(f"An extent is an int or the text of a size such as \"2*N\", got {item!r}.") from None
+
+
+bool_ = ElementType(np.dtype(np.bool_))
+int8, int16, int32, int64 = (ElementType(np.dtype(f"int{bits}")) for bits in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (ElementType(np.dtype(f"uint{bits}")) for bits in (8, 16, 32, 64))
+float16, float32, float64 = (ElementType(np.dtype(f"float{bits}")) for bits in (16, 32, 64))
+complex64, complex128 = (ElementType(np.dtype(f"complex{bits}")) for bits in (64, 128))

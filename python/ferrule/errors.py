@@ -1,0 +1,71 @@
+"""The exceptions of Ferrule. Each takes one string, and user errors also are the builtin that Python would raise."""
+
+from __future__ import annotations
+
+__all__ = [
+    "BuildError",
+    "Error",
+    "IncompatibleArtifact",
+    "InternalError",
+    "Unsupported",
+    "UserBufferError",
+    "UserError",
+    "UserIndexError",
+    "UserMemoryError",
+    "UserOverflowError",
+    "UserRuntimeError",
+    "UserTypeError",
+    "UserValueError",
+]
+
+
+class Error(Exception):
+    """Base class of everything that Ferrule raises on purpose."""
+
+
+class UserError(Error):
+    """The program or its arguments are wrong; the text says what to do."""
+
+
+class UserTypeError(UserError, TypeError):
+    """A wrong kind of object, dtype, byte order or argument name."""
+
+
+class UserValueError(UserError, ValueError):
+    """A wrong rank, shape, stride, alignment, symbol, or a read-only array that is written."""
+
+
+class UserOverflowError(UserError, OverflowError):
+    """An integer out of the range of its declared type."""
+
+
+class UserBufferError(UserError, BufferError):
+    """Something that an exchange protocol cannot express or deliver."""
+
+
+class UserIndexError(UserError, IndexError):
+    """An index out of bounds, found while the program ran."""
+
+
+class UserRuntimeError(UserError, RuntimeError):
+    """A failure of the program while it ran."""
+
+
+class UserMemoryError(UserError, MemoryError):
+    """Memory that the program needs and the system does not have."""
+
+
+class Unsupported(Error, NotImplementedError):
+    """Valid NumPy or Python that Ferrule does not do; the text names the construct."""
+
+
+class BuildError(Error):
+    """The C++ compiler failed; the text holds the command and its first error."""
+
+
+class IncompatibleArtifact(Error):
+    """An artifact made for another version of the ABI or another processor."""
+
+
+class InternalError(Error):
+    """A defect of Ferrule; please report it with the dump that the text names."""

@@ -1,0 +1,93 @@
+"""Loaded programs: the call object with what lets a user look inside."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ferrule import _rt
+from ferrule.errors import UserError, UserValueError
+
+
+class Kernel(_rt.Kernel):
+    """A compiled program, called with the arguments of its signature by position or by name.
+
+    Calls from several threads at once are safe: each has its own scratch memory, error and results. The artifact that
+    it was loaded from is `artifact`.
+    """
+
+    artifact: Any = None
+
+    def _require_artifact(self) -> Any:
+        if self.artifact is None:
+            raise UserError(f"'{self.name}' was loaded from a file alone, so its source is not known.")
+        return self.artifact
+
+    def source(self) -> str:
+        """The emitted C++, as it was compiled."""
+        source: str = self._require_artifact().source
+        return source
+
+    def _program_text(self) -> str:
+        manifest = json.loads(self._require_artifact().manifest)
+        binding = manifest["binding"]
+        if isinstance(binding, str):
+            binding = json.loads(binding)
+        text: str | None = binding.get("program")
+        if text is None:
+            raise UserError(f"'{self.name}' was compiled from source text and has no intermediate representation.")
+        return text
+
+    def ir(self, stage: str = "program") -> str:
+        """Text of the program after a stage: 'program', 'analyse', 'lower', a pass of the schedule, 'emit'.
+
+        The stages are run again. Raises UserValueError naming the stages for any other name.
+        """
+        from ferrule import _compiler
+
+        if stage not in _compiler.stage_names():
+            raise UserValueError(f"'{stage}' is no stage; the stages are {', '.join(_compiler.stage_names())}.")
+        program = _compiler.parse_program(self._program_text())
+        if stage == "program":
+            text: str = program.print()
+            return text
+        texts: dict[str, str] = _compiler.emit_source(program, keep_text=True)["text"]
+        return texts[stage]
+
+    def assembly(self) -> str:
+        """Disassembly of the loaded module, by objdump. Raises UserError where objdump is missing."""
+        objdump = shutil.which("objdump")
+        if objdump is None:
+            raise UserError("'objdump' was not found; install binutils to see the assembly.")
+        from ferrule.session import store
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "module.so"
+            path.write_bytes(self._require_artifact().module_bytes(store()))
+            command = [objdump, "-d", "--no-show-raw-insn", "-M", "intel", str(path)]
+            env = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
+            return subprocess.run(command, check=True, capture_output=True, text=True, env=env).stdout
+
+    def explain(self) -> str:
+        """What the schedule did: each pass, whether it changed anything, and the loop nests that are left."""
+        from ferrule import _compiler
+
+        program = _compiler.parse_program(self._program_text())
+        texts = _compiler.emit_source(program, keep_text=True)["text"]
+        lines = [f"{self.signature}"]
+        before = texts["lower"]
+        for name, what, _ in _compiler.schedule_passes():
+            after = texts.get(name, before)
+            changed = "no change" if after == before else f"{_count(before)} -> {_count(after)} nests"
+            lines.append(f"  {name:10} {what} ({changed})")
+            before = after
+        return "\n".join(lines)
+
+
+def _count(text: str) -> int:
+    return sum(1 for line in text.splitlines() if line.lstrip().startswith("nest"))

@@ -1,0 +1,159 @@
+"""The process's stores and its C++ compiler: from a Program to an Artifact, from an Artifact to a Kernel."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ferrule import _rt
+from ferrule.config import setting
+from ferrule.kernel import Kernel
+
+_PACKAGE = Path(__file__).resolve().parent
+_lock = threading.Lock()
+_stores: dict[str, Any] = {}
+
+
+def include_dir() -> str:
+    """The folder that holds ferrule/abi.h and ferrule/rt: inside the installed package, or of the checkout."""
+    for folder in (_PACKAGE / "include", _PACKAGE.parent.parent / "include"):
+        if (folder / "ferrule" / "abi.h").exists():
+            return str(folder)
+    raise FileNotFoundError(f"The headers of emitted code are missing: no include/ferrule/abi.h at {_PACKAGE}.")
+
+
+def store() -> Any:
+    """The store of the current configuration, one object a root for the whole process."""
+    root = setting("cache_dir") or _rt.default_store_root()
+    with _lock:
+        found = _stores.get(root)
+        if found is None:
+            found = _stores[root] = _rt.Store(root)
+    return found
+
+
+def warn_of(of: Any) -> None:
+    """Pass on what the store has to say, once."""
+    for message in of.take_warnings():
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+
+
+@dataclass
+class Spent:
+    """Seconds of one specialisation, by part, and how many traces, compiler runs and store hits it took."""
+
+    capture: float = 0.0
+    emit: float = 0.0
+    build: float = 0.0
+    store: float = 0.0
+    load: float = 0.0
+    captures: int = 0
+    compiles: int = 0
+    hits: int = 0
+    stages: dict[str, float] = field(default_factory=dict)
+
+    def add(self, other: Spent) -> None:
+        """Add another's figures to these."""
+        for name in ("capture", "emit", "build", "store", "load", "captures", "compiles", "hits"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for stage, seconds in other.stages.items():
+            self.stages[stage] = self.stages.get(stage, 0.0) + seconds
+
+
+@dataclass(frozen=True)
+class BuildSettings:
+    """What decides how emitted source is built."""
+
+    compiler: str
+    target: str
+    mode: str
+    flags: tuple[str, ...]
+
+    @staticmethod
+    def current(target: str | None = None) -> BuildSettings:
+        """From the configuration; `target` as an argument of the program."""
+        return BuildSettings(
+            compiler=setting("compiler") or "",
+            target=setting("target", target),
+            mode=setting("build"),
+            flags=tuple(_rt.environment_flags()),
+        )
+
+
+def compile_program(
+    program: Any, settings: BuildSettings, spent: Spent, *, strict_scalars: bool, alias_version: bool
+) -> Any:
+    """The artifact of a Program, from the store or built; times go to `spent`."""
+    from ferrule import _compiler
+
+    start = time.perf_counter()
+    emitted = _compiler.emit_source(program, strict_scalars=strict_scalars, alias_version=alias_version)
+    emitted_at = time.perf_counter()
+    into = store()
+    artifact, counts = into.compile(
+        program.name,
+        emitted["source"],
+        binding=json.dumps({"program": program.print()}),
+        program=emitted["ingredients"],
+        compiler=settings.compiler,
+        target=settings.target,
+        mode=settings.mode,
+        extra_flags=list(settings.flags),
+        include_dir=include_dir(),
+    )
+    done = time.perf_counter()
+    warn_of(into)
+    spent.emit += emitted_at - start
+    spent.build += counts["compiler_seconds"]
+    spent.store += done - emitted_at - counts["compiler_seconds"]
+    spent.compiles += counts["compiles"]
+    spent.hits += counts["hits"]
+    for stage, seconds in emitted["times"].items():
+        spent.stages[stage] = spent.stages.get(stage, 0.0) + seconds
+    return artifact
+
+
+def load_kernel(artifact: Any, sites: Sequence[tuple[str, str]], spent: Spent | None = None) -> Kernel:
+    """Map an artifact's module and make its call object. Raises IncompatibleArtifact naming all that was tried."""
+    start = time.perf_counter()
+    kernel = Kernel(artifact.module_bytes(store()), artifact.key)
+    kernel.artifact = artifact
+    if sites:
+        kernel._set_sites(sites)
+    if spent is not None:
+        spent.load += time.perf_counter() - start
+    return kernel
+
+
+def site_table(sites: Sequence[tuple[str, int, str, str, int]]) -> list[tuple[str, str]]:
+    """(location, message) of each site of a program, callers included, as run-time errors print them."""
+    table = []
+    for file, line, _function, what, caller in sites:
+        location = f"{file}:{line}"
+        seen = 0
+        while caller >= 0 and seen < len(sites):
+            file, line, _, _, caller = sites[caller]
+            location += f" (called at {file}:{line})"
+            seen += 1
+        table.append((location, what))
+    return table
+
+
+def print_times(name: str, spent: Spent) -> None:
+    """What FERRULE_TIME shows: one line a compilation on stderr."""
+    parts: Mapping[str, float] = {
+        "capture": spent.capture,
+        **spent.stages,
+        "compiler": spent.build,
+        "store": spent.store,
+        "load": spent.load,
+    }
+    text = " ".join(f"{part}={seconds * 1e3:.2f}" for part, seconds in parts.items())
+    print(f"ferrule: {name}: ms {text}", file=sys.stderr)

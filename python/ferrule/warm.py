@@ -1,0 +1,218 @@
+"""Warm records: what lets a new process find a function's modules without tracing it.
+
+A record's key covers the function's code, the options, the configuration, the compiler's and the runtime's files, and
+the kinds of the arguments. Its specialisations carry what else must hold: digests of the functions that the trace
+called and values of the globals that it read. A record is validated without tracing; anything unexpected is a miss.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ferrule import _rt
+from ferrule.session import BuildSettings, include_dir
+
+SCHEMA = 1
+_PACKAGE = Path(__file__).resolve().parent
+_NUMBERS = (bool, int, float, complex, str, bytes, type(None))
+
+
+class Unrecordable(Exception):
+    """A value that no text can tell apart from others in another process."""
+
+
+def code_text(code: types.CodeType) -> str:
+    """What a function does, blind to file names and lines; nested functions included."""
+    parts = [code.co_code.hex(), repr(code.co_names), repr(code.co_varnames), repr(code.co_freevars), repr(code.co_flags)]
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            parts.append(code_text(constant))
+        elif isinstance(constant, frozenset):
+            parts.append(repr(sorted(map(repr, constant))))
+        else:
+            parts.append(f"{type(constant).__name__}:{constant!r}")
+    return "\n".join(parts)
+
+
+def value_text(value: Any) -> str:
+    """A text that is equal in every process exactly for equal values. Raises Unrecordable where there is none."""
+    if type(value) in _NUMBERS:
+        return f"{type(value).__name__}:{value!r}"
+    if isinstance(value, np.generic):
+        return f"{value.dtype.str}:{value.tobytes().hex()}"
+    if isinstance(value, np.dtype):
+        return f"dtype:{value.str}"
+    if type(value) in (tuple, list):
+        return f"{type(value).__name__}({','.join(map(value_text, value))})"
+    if type(value) is dict:
+        return "dict(" + ",".join(f"{value_text(k)}={value_text(v)}" for k, v in value.items()) + ")"
+    if isinstance(value, types.FunctionType):
+        defaults = value_text(value.__defaults__ or ()) + value_text(value.__kwdefaults__ or {})
+        return f"function:{value.__qualname__}:{_rt.sha256_hex(code_text(value.__code__).encode())}:{defaults}"
+    if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc)):
+        return f"{type(value).__name__}:{value.__name__}"
+    if isinstance(value, type):
+        return f"type:{value.__module__}.{value.__qualname__}"
+    raise Unrecordable(f"{type(value).__module__}.{type(value).__qualname__}")
+
+
+def _stamps(files: Iterable[Path]) -> str:
+    """Names, sizes and times of files: cheap, and changed by every edit."""
+    out = []
+    for file in sorted(files):
+        stat = file.stat()
+        out.append(f"{file.name}:{stat.st_size}:{stat.st_mtime_ns}")
+    return ",".join(out)
+
+
+def _installation() -> str:
+    """Stamps of Ferrule's own files: the capture sources, the native compiler and the headers of emitted code."""
+    natives = [p for p in _PACKAGE.iterdir() if p.suffix == ".so"]
+    headers = Path(include_dir()) / "ferrule"
+    return "|".join(
+        (
+            _stamps(p for p in (_PACKAGE / "capture").iterdir() if p.suffix == ".py"),
+            _stamps(p.resolve() for p in natives),
+            _stamps([headers / "abi.h", *(headers / "rt").iterdir()]),
+        )
+    )
+
+
+def record_key(fn: Callable[..., Any], options: str, settings: BuildSettings, arguments: str) -> str | None:
+    """The key of the record of `fn` for arguments of these kinds; None where the function cannot be recorded."""
+    try:
+        defaults = value_text(fn.__defaults__ or ()) + value_text(fn.__kwdefaults__ or {})
+    except Unrecordable:
+        return None
+    parts = (
+        ("schema", str(SCHEMA)),
+        ("python", f"{sys.implementation.cache_tag}"),
+        ("numpy", np.__version__),
+        ("code", code_text(fn.__code__)),
+        ("name", fn.__qualname__),
+        ("defaults", defaults),
+        ("options", options),
+        ("settings", repr(settings)),
+        ("CXX", os.environ.get("CXX", "")),
+        ("passes", os.environ.get("FERRULE_PASSES_OFF", "")),
+        ("installation", _installation()),
+        ("arguments", arguments),
+    )
+    return str(_rt.digest_of(list(parts)))
+
+
+@dataclass(frozen=True)
+class Read:
+    """A global or closure variable that a trace read."""
+
+    place: str  # "global:<module>" or "cell:<index>", with the module "" for the function's own
+    name: str   # dotted
+    text: str   # value_text then
+
+
+@dataclass(frozen=True)
+class Record:
+    """One specialisation in a record."""
+
+    entry: str                        # key of the artifact
+    reads: tuple[Read, ...]
+    hidden: tuple[tuple[str, str], ...]  # place and name of each global array
+    statics: tuple[str, ...]          # names of static arguments
+    sites: tuple[tuple[str, str], ...]
+    toolchain: str                    # identity of the C++ compiler, empty where it was not found
+
+
+def place_of(fn: Callable[..., Any], owner: Any) -> str:
+    """Where `owner` (a globals dict or a closure cell) is found again in another process."""
+    if owner is fn.__globals__:
+        return "global:"
+    for index, cell in enumerate(fn.__closure__ or ()):
+        if cell is owner:
+            return f"cell:{index}"
+    if isinstance(owner, dict):
+        name = owner.get("__name__")
+        module = sys.modules.get(name) if isinstance(name, str) else None
+        if module is not None and module.__dict__ is owner:
+            return f"global:{name}"
+    raise Unrecordable("a closure of another function")
+
+
+def find_place(fn: Callable[..., Any], place: str) -> Any:
+    """The dict or cell at a place; None where this process does not have it."""
+    kind, _, where = place.partition(":")
+    if kind == "cell":
+        cells = fn.__closure__ or ()
+        return cells[int(where)] if int(where) < len(cells) else None
+    if not where:
+        return fn.__globals__
+    module = sys.modules.get(where)
+    return None if module is None else module.__dict__
+
+
+def read_path(owner: Any, path: str) -> Any:
+    """The value of a dotted name from its dict or cell. Raises LookupError, AttributeError or ValueError."""
+    root, *rest = path.split(".")
+    value = owner.cell_contents if isinstance(owner, types.CellType) else owner[root]
+    for name in rest:
+        value = getattr(value, name)
+    return value
+
+
+def holds(fn: Callable[..., Any], record: Record) -> bool:
+    """Whether everything that the record's trace read is as it was."""
+    for read in record.reads:
+        owner = find_place(fn, read.place)
+        if owner is None:
+            return False
+        try:
+            if value_text(read_path(owner, read.name)) != read.text:
+                return False
+        except (Unrecordable, LookupError, AttributeError, ValueError):
+            return False
+    return True
+
+
+def to_json(records: Iterable[Record]) -> str:
+    """Text of records, as the store keeps it."""
+    rows = [
+        {
+            "entry": r.entry,
+            "reads": [[x.place, x.name, x.text] for x in r.reads],
+            "hidden": [list(x) for x in r.hidden],
+            "statics": list(r.statics),
+            "sites": [list(x) for x in r.sites],
+            "toolchain": r.toolchain,
+        }
+        for r in records
+    ]
+    return json.dumps({"schema": SCHEMA, "records": rows})
+
+
+def from_json(text: str) -> tuple[Record, ...]:
+    """Records of a text; none where it is not one of ours."""
+    try:
+        data: Mapping[str, Any] = json.loads(text)
+        if data["schema"] != SCHEMA:
+            return ()
+        return tuple(
+            Record(
+                entry=row["entry"],
+                reads=tuple(Read(*x) for x in row["reads"]),
+                hidden=tuple((x[0], x[1]) for x in row["hidden"]),
+                statics=tuple(row["statics"]),
+                sites=tuple((x[0], x[1]) for x in row["sites"]),
+                toolchain=row["toolchain"],
+            )
+            for row in data["records"]
+        )
+    except (ValueError, KeyError, TypeError, IndexError):
+        return ()

@@ -1,0 +1,314 @@
+#include "artifact/store.h"
+
+#include <fmt/format.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include "artifact/store_root.h"
+#include "base/error.h"
+#include "base/sha256.h"
+
+namespace ferrule {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+// Network file systems give these for moments after another host's rename.
+bool is_passing(int error) { return error == ESTALE || error == EBUSY || error == EAGAIN; }
+
+// Calls `action` again after passing errors, for half a second at most.
+template <typename Action>
+int retried(Action action) {
+  int error = action();
+  for (int wait : {5, 20, 75, 400}) {
+    if (!is_passing(error)) break;
+    std::this_thread::sleep_for(milliseconds(wait));
+    error = action();
+  }
+  return error;
+}
+
+FileSystem& system_files() {
+  static FileSystem files;
+  return files;
+}
+
+void require_key(const std::string& key) {
+  if (!is_sha256_hex(key)) {
+    throw user_error(fmt::format("'{}' is not a key; a key has 64 lower-case hexadecimal digits.", key));
+  }
+}
+
+// With a slash behind it a symbolic link would be followed unseen.
+std::string without_trailing_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+constexpr std::string_view kWarmHead = "{\"sha256\": \"";
+constexpr std::string_view kWarmMiddle = "\", \"record\": ";
+constexpr std::string_view kWarmTail = "}\n";
+
+}  // namespace
+
+Store::Store(std::string root, StoreOptions options)
+    : root_(without_trailing_slashes(std::move(root))),
+      options_(std::move(options)),
+      files_(options_.files ? *options_.files : system_files()) {
+  if (!root_.empty() && root_[0] != '/') {
+    throw user_error(
+        fmt::format("The cache folder '{}' is not an absolute path; give one that begins with '/'.", root_));
+  }
+  std::string reason = root_.empty() ? "none of FERRULE_CACHE_DIR, XDG_CACHE_HOME and HOME is an absolute path"
+                                     : distrust_of(root_, options_.read_only, files_);
+  root_trusted_ = reason.empty();
+  if (!root_trusted_) fall_back(reason);
+}
+
+Store::~Store() {
+  if (!private_root_.empty() && private_owner_ == getpid()) files_.remove_tree(private_root_);
+}
+
+std::string Store::make_private_root() {
+  std::string path;
+  if (files_.make_private_folder(temporary_root(), "ferrule-cache-", &path) != 0) return "";
+  private_root_ = path;
+  private_owner_ = getpid();
+  return make_layout(path, files_) == 0 ? path : "";
+}
+
+// Called with the mutex held, or from the constructor.
+std::string Store::fall_back(const std::string& reason) {
+  decided_ = fell_back_ = true;
+  write_root_ = options_.read_only ? "" : make_private_root();
+  const std::string folder =
+      root_.empty() ? "No cache folder is known" : fmt::format("The cache folder '{}' is not used", root_);
+  const std::string instead = write_root_.empty()
+                                  ? std::string("nothing is kept between calls")
+                                  : fmt::format("a private folder '{}' serves this process", write_root_);
+  warnings_.push_back(
+      fmt::format("{}: {}; {}. Set FERRULE_CACHE_DIR to a folder of your own.", folder, reason, instead));
+  return write_root_;
+}
+
+std::vector<std::string> Store::readable_roots() {
+  std::lock_guard guard(mutex_);
+  std::vector<std::string> roots;
+  if (root_trusted_) roots.push_back(root_);
+  if (!private_root_.empty()) roots.push_back(private_root_);
+  return roots;
+}
+
+std::string Store::writable_root() {
+  if (options_.read_only) return "";
+  std::lock_guard guard(mutex_);
+  if (decided_) return write_root_;
+  int error = make_layout(root_, files_);
+  if (error != 0) return fall_back(errno_text(error));
+  // Once more: somebody may have put another folder there meanwhile.
+  if (std::string reason = distrust_of(root_, false, files_); !reason.empty()) {
+    root_trusted_ = false;
+    return fall_back(reason);
+  }
+  decided_ = true;
+  write_root_ = root_;
+  sweep_staging(root_, files_);
+  return write_root_;
+}
+
+bool Store::degrade(const std::string& root, int error) {
+  std::lock_guard guard(mutex_);
+  if (write_root_ != root) return !write_root_.empty();
+  if (fell_back_) {
+    write_root_.clear();
+    return false;
+  }
+  return !fall_back(errno_text(error)).empty();
+}
+
+std::optional<Entry> Store::read_from(const std::string& root, const std::string& key) {
+  const std::string path = entry_path(root, key);
+  std::map<std::string, std::string> files;
+  int error = retried([&] {
+    files.clear();
+    return files_.read_folder(path, &files);
+  });
+  std::string damage;
+  if (error == 0) {
+    Entry entry;
+    damage = read_entry(key, std::move(files), &entry);
+    if (damage.empty()) return entry;
+  } else if (error != EINVAL && error != ELOOP && error != ENOTDIR) {
+    return std::nullopt;  // not there, or an I/O error, which says nothing about the content
+  }
+  if (!options_.read_only) files_.rename(path, staging_root(root) + "/" + staging_name() + "-bad");
+  return std::nullopt;
+}
+
+std::optional<Entry> Store::lookup_here(const std::string& key) {
+  require_key(key);
+  for (const std::string& root : readable_roots()) {
+    if (std::optional<Entry> entry = read_from(root, key)) return entry;
+  }
+  return std::nullopt;
+}
+
+std::optional<Entry> Store::lookup_levels(const std::string& key) {
+  for (const std::shared_ptr<Store>& level : options_.levels) {
+    if (std::optional<Entry> entry = level->lookup(key)) return entry;
+  }
+  return std::nullopt;
+}
+
+std::optional<Entry> Store::lookup(const std::string& key) {
+  std::optional<Entry> entry = lookup_here(key);
+  return entry ? entry : lookup_levels(key);
+}
+
+std::optional<Entry> Store::publish(const Entry& entry) {
+  require_key(entry.key);
+  std::optional<Entry> found;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const std::string root = writable_root();
+    if (root.empty()) return std::nullopt;
+    int error = publish_in(root, entry, &found);
+    if (error == 0) return found;
+    // A winner that cannot be seen yet is no fault of the root.
+    if (is_passing(error) || error == ENOENT || error == EEXIST || error == ENOTEMPTY) return std::nullopt;
+    if (!degrade(root, error)) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+int Store::publish_in(const std::string& root, const Entry& entry, std::optional<Entry>* found) {
+  const std::string staging = staging_root(root) + "/" + staging_name();
+  int error = retried([&] { return files_.make_folder(staging); });
+  if (error == ENOENT) {
+    // The whole root was removed under us.
+    if ((error = make_layout(root, files_)) == 0) error = files_.make_folder(staging);
+  }
+  if (error != 0) return error;
+  std::map<std::string, std::string> files = files_of(entry);
+  const std::string manifest = files.extract(kManifestFile).mapped();
+  for (const auto& [name, content] : files) {
+    if (error == 0) error = files_.write_new_file(staging + "/" + name, content);
+  }
+  if (error == 0) error = files_.write_new_file(staging + "/" + kManifestFile, manifest);
+  if (error == 0) error = move_into_place(root, staging, entry, found);
+  if (error != 0) files_.remove_tree(staging);
+  return error;
+}
+
+int Store::move_into_place(const std::string& root, const std::string& staging, const Entry& entry,
+                           std::optional<Entry>* found) {
+  const std::string path = entry_path(root, entry.key);
+  const std::string shard = path.substr(0, path.find_last_of('/'));
+  int error = files_.make_folder(shard);
+  if (error != 0 && error != EEXIST) return error;
+  // Twice: the first loser may meet a damaged entry, which reading moves aside.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    error = retried([&] { return files_.rename(staging, path); });
+    if (error == 0) {
+      *found = entry;
+      return 0;
+    }
+    if (error != ENOTEMPTY && error != EEXIST && error != ENOTDIR) return error;
+    if ((*found = read_from(root, entry.key))) {
+      files_.remove_tree(staging);
+      return 0;
+    }
+  }
+  return error;
+}
+
+std::optional<std::string> Store::read_warm(const std::string& key) {
+  require_key(key);
+  for (const std::string& root : readable_roots()) {
+    std::string text;
+    if (retried([&] { return files_.read_file(warm_path(root, key), &text); }) != 0) continue;
+    const size_t start = kWarmHead.size() + 64 + kWarmMiddle.size();
+    if (text.size() < start + kWarmTail.size()) continue;
+    std::string record = text.substr(start, text.size() - start - kWarmTail.size());
+    // Rebuilt and compared as a whole, so that no byte of the frame goes unchecked either.
+    if (text == fmt::format("{}{}{}{}{}", kWarmHead, sha256_hex(record), kWarmMiddle, record, kWarmTail)) return record;
+  }
+  for (const std::shared_ptr<Store>& level : options_.levels) {
+    if (std::optional<std::string> record = level->read_warm(key)) return record;
+  }
+  return std::nullopt;
+}
+
+bool Store::write_warm(const std::string& key, const std::string& json) {
+  require_key(key);
+  const std::string text = fmt::format("{}{}{}{}{}", kWarmHead, sha256_hex(json), kWarmMiddle, json, kWarmTail);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const std::string root = writable_root();
+    if (root.empty()) return false;
+    int error = write_warm_in(root, key, text);
+    if (error == 0) return true;
+    if (is_passing(error) || !degrade(root, error)) return false;
+  }
+  return false;
+}
+
+int Store::write_warm_in(const std::string& root, const std::string& key, const std::string& text) {
+  const std::string staging = staging_root(root) + "/" + staging_name() + ".json";
+  int error = retried([&] { return files_.write_new_file(staging, text); });
+  if (error == ENOENT && (error = make_layout(root, files_)) == 0) error = files_.write_new_file(staging, text);
+  if (error == 0) error = retried([&] { return files_.rename(staging, warm_path(root, key)); });
+  if (error != 0) files_.remove_tree(staging);
+  return error;
+}
+
+ProbeCache Store::probes() {
+  return {.read = [this](const std::string& key) { return read_warm(key); },
+          .write = [this](const std::string& key, const std::string& value) { write_warm(key, value); }};
+}
+
+Store::Lock Store::lock(const std::string& key) {
+  require_key(key);
+  UniqueFd fd;
+  const std::string root = writable_root();
+  if (root.empty()) return Lock(&files_, std::move(fd));
+  const std::string path = lock_path(root, key), entry = entry_path(root, key);
+  const Clock::time_point end = Clock::now() + milliseconds(static_cast<int64_t>(options_.lock_timeout_s * 1000));
+  for (int wait = 1;; wait = std::min(2 * wait, 50)) {
+    int error = files_.try_lock(path, &fd);
+    if (error != EWOULDBLOCK && error != EINTR) break;  // held, or locks do not work here
+    FileStatus status;
+    if (files_.status(entry, &status) == 0 || Clock::now() > end) break;
+    std::this_thread::sleep_for(milliseconds(wait));
+  }
+  return Lock(&files_, std::move(fd));
+}
+
+std::string Store::work_folder() {
+  const std::string root = writable_root();
+  if (root.empty()) return "";
+  FileStatus status;
+  const std::string folder = staging_root(root);
+  const bool there = files_.status(folder, &status) == 0 && status.kind == FileKind::Folder;
+  return there || make_layout(root, files_) == 0 ? folder : "";
+}
+
+bool Store::has_room() {
+  const std::string folder = work_folder();
+  if (folder.empty()) return false;
+  const std::string path = folder + "/" + staging_name();
+  int error = files_.write_new_file(path, std::string(256 << 10, '\0'));
+  files_.remove_tree(path);
+  return error == 0;
+}
+
+std::vector<std::string> Store::take_warnings() {
+  std::lock_guard guard(mutex_);
+  return std::exchange(warnings_, {});
+}
+
+}  // namespace ferrule

@@ -1,0 +1,114 @@
+// The store on disk: entries by key, published whole and never changed, verified on every read; and small warm records.
+// No function here fails the program because the disk does: what cannot be read is a miss, what cannot be written stays
+// with the caller.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "artifact/artifact.h"
+#include "artifact/file_system.h"
+#include "artifact/key.h"
+#include "artifact/manifest.h"
+#include "artifact/single_flight.h"
+#include "build/probe.h"
+
+namespace ferrule {
+
+struct StoreOptions {
+  bool read_only = false;                            // never write, and take no private place instead
+  double lock_timeout_s = 60;                        // how long to wait for another process that builds the same
+  std::vector<std::shared_ptr<class Store>> levels;  // read-only ones, searched after this one
+  FileSystem* files = nullptr;                       // empty: the system's
+};
+
+// Safe among threads and processes.
+class Store {
+ public:
+  // `root` must be absolute; empty means that there is no folder to use. Nothing is written before it must be.
+  explicit Store(std::string root, StoreOptions options = {});
+  ~Store();
+  Store(const Store&) = delete;
+
+  // The root as it was given.
+  const std::string& root() const { return root_; }
+
+  // The verified entry, from this store or then from its levels. A damaged entry is moved aside and a miss.
+  std::optional<Entry> lookup(const std::string& key);
+  std::optional<Entry> lookup_here(const std::string& key);
+  std::optional<Entry> lookup_levels(const std::string& key);
+
+  // Publishes an entry by one rename. Returns the entry that readers now find under the key: this one, or the one that
+  // another process published before. Empty where nothing could be stored.
+  std::optional<Entry> publish(const Entry& entry);
+
+  // A small JSON record under a key of 64 hexadecimal digits; damaged ones are missing ones.
+  std::optional<std::string> read_warm(const std::string& key);
+  // Replaces the record atomically; false where it could not be written.
+  bool write_warm(const std::string& key, const std::string& json);
+
+  // Answers of the compiler, kept as warm records.
+  ProbeCache probes();
+
+  // Advisory, to save double work only: held until destroyed, or held in name only where locks do not work or another
+  // holder exceeds the time limit.
+  class Lock {
+   public:
+    Lock(FileSystem* files, UniqueFd fd) : files_(files), fd_(std::move(fd)) {}
+    Lock(Lock&&) = default;
+    ~Lock() { files_->unlock(&fd_); }
+    bool held() const { return static_cast<bool>(fd_); }
+
+   private:
+    FileSystem* files_;
+    UniqueFd fd_;
+  };
+  // Waits until the lock is free, an entry appears under the key, or the limit has passed.
+  Lock lock(const std::string& key);
+
+  // An existing folder for temporary files of a build; empty: none in this store.
+  std::string work_folder();
+  // False where the work folder cannot take a file of 256 KiB: a build that failed there may do better elsewhere.
+  bool has_room();
+
+  // Messages that the user should see once, each a sentence; they are handed over once.
+  std::vector<std::string> take_warnings();
+
+  HeaderDigests& headers() { return headers_; }
+  SingleFlight<Artifact>& flights() { return flights_; }
+
+ private:
+  std::vector<std::string> readable_roots();
+  // The root that takes new files, made on first use: root_, or a private temporary one after a warning; else empty.
+  std::string writable_root();
+  std::string fall_back(const std::string& reason);
+  std::string make_private_root();
+  // After `error` at a write in `root`: true iff another root is there to try now.
+  bool degrade(const std::string& root, int error);
+  std::optional<Entry> read_from(const std::string& root, const std::string& key);
+  // 0 where `found` is what readers now see, else an errno value.
+  int publish_in(const std::string& root, const Entry& entry, std::optional<Entry>* found);
+  int move_into_place(const std::string& root, const std::string& staging, const Entry& entry,
+                      std::optional<Entry>* found);
+  int write_warm_in(const std::string& root, const std::string& key, const std::string& text);
+
+  const std::string root_;
+  const StoreOptions options_;
+  FileSystem& files_;
+  HeaderDigests headers_;
+  SingleFlight<Artifact> flights_;
+
+  std::mutex mutex_;           // guards what follows
+  bool root_trusted_ = false;  // root_ may be read
+  bool decided_ = false;       // write_root_ is known
+  bool fell_back_ = false;     // a warning was given; write_root_ is private or empty
+  std::string write_root_;
+  std::string private_root_;  // removed at the end by the process that made it
+  int private_owner_ = 0;
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace ferrule

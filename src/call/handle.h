@@ -1,0 +1,65 @@
+// A callable module: the mapped code, its plan, and the state that belongs to this handle alone.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <vector>
+
+#include "call/bind.h"
+#include "call/refuse.h"
+#include "load/module.h"
+#include "runtime/arena.h"
+
+namespace ferrule {
+
+// Many handles may share one module. Every member may be called from several threads at once.
+class Handle {
+ public:
+  // Raises what make_plan raises.
+  explicit Handle(std::shared_ptr<const Module> module);
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle();
+
+  const CallPlan& plan() const { return plan_; }
+  const Module& module() const { return *module_; }
+  const std::shared_ptr<const Module>& shared_module() const { return module_; }
+
+  // Runs a bound call: leases the arena, initialises the handle if it is not, calls `run` or `run_alias`. Frame::pointers
+  // hold the results' addresses already. Returns the module's status; what it recorded or made lies in `ctx`.
+  // An arena that cannot be had, or a failing init, is recorded in `ctx` like an error of the run.
+  int32_t run(Frame& frame, Fit fit, FrCallCtx& ctx);
+
+  // Estimated scalar operations of the bound call; INT64_MAX where the estimate itself overflows.
+  int64_t work(const Frame& frame) const {
+    const Evaluated work = plan_.work.eval(frame.symbols, frame.pointers);
+    return work.overflow ? INT64_MAX : work.value;
+  }
+
+  // Runs `init` unless it has run; `symbols` in descriptor order. Returns init's status. Nothing for stateless modules.
+  int32_t initialize(const int64_t* symbols);
+  // Waits for running calls, then runs `exit`; a later call initialises again. Returns exit's status.
+  int32_t finalize();
+
+  // Lines and texts of the user's program for errors that the module records by site.
+  void set_sites(std::vector<Site> sites);
+  // The error for a failed run.
+  Error failure(int32_t status, const RecordedError& recorded) const;
+
+ private:
+  int32_t run_with_state(const FrCall& call, FrRun entry);
+
+  const std::shared_ptr<const Module> module_;
+  const CallPlan plan_;
+  const FrHost* const host_;
+  ArenaPool arenas_;
+  // Calls share it, init and exit own it; stateless modules never touch it.
+  std::shared_mutex state_mutex_;
+  bool initialized_ = false;
+  void* state_ = nullptr;
+  mutable std::mutex sites_mutex_;
+  std::vector<Site> sites_;
+};
+
+}  // namespace ferrule

@@ -1,0 +1,184 @@
+#include "emit/descriptor.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/error.h"
+#include "emit/literal.h"
+#include "emit/text.h"
+
+namespace ferrule {
+namespace {
+
+class Descriptor {
+ public:
+  Descriptor(const loops::Loops& loops, const EmitOptions& options) : loops_(loops), options_(options) {
+    for (size_t slot = 0; slot < loops.sources.size(); ++slot) slots_.insert({loops.sources[slot].symbol, int64_t(slot)});
+  }
+
+  std::string write(const std::string& scope, const std::string& symbol, const std::string& run,
+                    const std::string& run_alias) {
+    const std::string args = arguments(), symbols = this->symbols(), returns = this->returns(), guards = this->guards();
+    const std::string alias = this->alias(), facts = this->facts();
+    const std::string arena = postfix(loops_.arena_bytes), work = postfix(loops_.work);
+    size_t positional = 0;
+    while (positional < loops_.arguments.size() && !loops_.arguments[positional].keyword_only &&
+           !loops_.arguments[positional].hidden) {
+      ++positional;
+    }
+    std::string flags = "FR_MODULE_STATELESS";
+    if (loops_.alias_safe || loops_.alias.empty()) flags += " | FR_MODULE_ALIAS_SAFE";
+    if (loops_.returns_tuple) flags += " | FR_MODULE_RETURNS_TUPLE";
+    if (loops_.bounds_check) flags += " | FR_MODULE_BOUNDS_CHECKED";
+    if (options_.strict_scalars) flags += " | FR_MODULE_STRICT_SCALARS";
+
+    Text out;
+    out.append(words_);
+    out.append(tables_);
+    out.line("}}  // namespace");
+    out.blank();
+    const std::string in = scope.empty() ? "" : scope + "::";
+    out.line("extern \"C\" {{");
+    out.line("extern const FrModule {} __attribute__((visibility(\"default\")));", symbol);
+    out.line("const FrModule {} = {{", symbol);
+    out.line("    FR_ABI_MAGIC, sizeof(FrModule), FR_ABI_MAJOR, FR_ABI_MINOR, {},", flags);
+    out.line("    {}, {},", quoted(loops_.name), quoted(options_.digest));
+    out.line("    {}, {}, {}, {}, {}, {},", loops_.arguments.size(), loops_.sources.size(), loops_.returns.size(),
+             loops_.guards.size(), loops_.alias.size(), options_.facts.size());
+    out.line("    {}, {}, {}, {}, {}, {},", at(in, args), at(in, symbols), at(in, returns), at(in, guards), at(in, alias),
+             at(in, facts));
+    out.line("    {}, {},", qualified(in, arena), qualified(in, work));
+    out.line("    nullptr, {}{}, {}, nullptr, {}, 0}};", in, run, run_alias.empty() ? "nullptr" : in + run_alias, positional);
+    out.line("}}");
+    return out.take();
+  }
+
+ private:
+  static std::string at(const std::string& in, const std::string& table) { return table == "nullptr" ? table : in + table; }
+  static std::string qualified(const std::string& in, const std::string& expr) { return "{" + in + expr.substr(1); }
+
+  // "{x3, 5}": an FrExpr whose words are a table of their own.
+  std::string words(const std::vector<int64_t>& code) {
+    std::string list;
+    for (int64_t word : code) list += (list.empty() ? "" : ", ") + (word == INT64_MIN ? "INT64_MIN" : std::to_string(word));
+    const auto [it, added] = tables_by_words_.insert({list, fmt::format("x{}", tables_by_words_.size())});
+    if (added) words_ += fmt::format("static const int64_t {}[] = {{{}}};\n", it->second, list);
+    return fmt::format("{{{}, {}}}", it->second, code.size());
+  }
+  int64_t slot(SymbolId id) const {
+    const auto found = slots_.find(id);
+    if (found == slots_.end()) {
+      throw internal_error(fmt::format("The descriptor of '{}' needs '{}', which a call does not know.", loops_.name,
+                                       loops_.symbols[id].name));
+    }
+    return found->second;
+  }
+  std::string postfix(const Expr& expr) {
+    return words(to_postfix(expr, [this](SymbolId id) { return slot(id); }));
+  }
+  std::string postfix_table(const std::vector<Expr>& exprs) {
+    if (exprs.empty()) return "nullptr";
+    std::string list;
+    for (const Expr& expr : exprs) list += (list.empty() ? "" : ", ") + postfix(expr);
+    const std::string name = fmt::format("e{}", expression_tables_++);
+    tables_ += fmt::format("static const FrExpr {}[] = {{{}}};\n", name, list);
+    return name;
+  }
+  std::string table(const char* type, const char* name, const std::vector<std::string>& rows) {
+    if (rows.empty()) return "nullptr";
+    std::string list;
+    for (const std::string& row : rows) list += "    {" + row + "},\n";
+    tables_ += fmt::format("static const {} {}[] = {{\n{}}};\n", type, name, list);
+    return name;
+  }
+
+  std::string arguments() {
+    std::vector<std::string> rows;
+    for (const Argument& a : loops_.arguments) {
+      std::string flags;
+      if (a.weak) flags += " | FR_ARG_WEAK";
+      if (a.keyword_only) flags += " | FR_ARG_KEYWORD_ONLY";
+      if (a.hidden) flags += " | FR_ARG_HIDDEN";
+      const bool array = a.kind == ArgumentKind::Array;
+      const char* kinds[] = {"FR_ARG_ARRAY", "FR_ARG_SCALAR", "FR_ARG_STATIC"};
+      std::vector<Expr> extents, strides;
+      if (array) {
+        const loops::Buffer& buffer = loops_.buffers[a.buffer];
+        extents = buffer.shape;
+        if (a.layout == Layout::Inner || a.layout == Layout::Any) strides = buffer.strides;
+      }
+      const int intent = !array ? FR_IN : a.written ? (a.read ? FR_INOUT : FR_OUT) : FR_IN;
+      const std::string extent_table = postfix_table(extents), stride_table = postfix_table(strides);
+      const std::string text = a.kind == ArgumentKind::Static ? a.static_text : a.default_text;
+      rows.push_back(fmt::format("sizeof(FrArg), {}, {}, {}, {}, {}, {}, {}, 0, {}, 0, {}, {}, {}, 0, {}",
+                                 flags.empty() ? "0" : flags.substr(3), quoted(a.name), kinds[int(a.kind)], int(a.dtype),
+                                 extents.size(), intent, int(a.layout), a.inner_axis, extent_table, stride_table,
+                                 a.symbol == kNone ? -1 : int64_t(slot(a.symbol)), text.empty() ? "nullptr" : quoted(text)));
+    }
+    return table("FrArg", "module_args", rows);
+  }
+
+  std::string symbols() {
+    std::vector<std::string> rows;
+    for (const SymbolSource& source : loops_.sources) {
+      std::string solve = "{nullptr, 0}";
+      if (source.coefficient != 1 || source.offset != 0) {
+        const Expr value = floordiv(Expr::symbol(0) - Expr(source.offset), Expr(source.coefficient));
+        solve = words(to_postfix(value, [](SymbolId) { return int64_t(0); }));
+      }
+      const Symbol& symbol = loops_.symbols[source.symbol];
+      rows.push_back(fmt::format("sizeof(FrSymbol), {}, {}, {}, {}, 0, {}, {}", symbol.nonnegative ? 0 : 1,
+                                 quoted(symbol.name), int(source.source), source.axis, source.argument, solve));
+    }
+    return table("FrSymbol", "module_symbols", rows);
+  }
+
+  std::string returns() {
+    std::vector<std::string> rows;
+    for (const loops::Return& ret : loops_.returns) {
+      const std::string extents = ret.kind == FR_RETURN_ARRAY ? postfix_table(ret.shape) : "nullptr";
+      rows.push_back(fmt::format("sizeof(FrReturn), {}, \"\", {}, {}, {}, 0, {}, {}", ret.weak ? "FR_RETURN_WEAK" : "0",
+                                 int(ret.kind), int(ret.dtype), ret.shape.size(), ret.argument, extents));
+    }
+    return table("FrReturn", "module_returns", rows);
+  }
+
+  std::string guards() {
+    std::vector<std::string> rows;
+    for (const Guard& guard : loops_.guards) {
+      const std::string code = words(to_postfix(guard.condition, [this](SymbolId id) { return slot(id); }));
+      rows.push_back(fmt::format("{}, {}, {}, 0", code, quoted(guard.text), guard.compares_sources ? 1 : 0));
+    }
+    return table("FrGuard", "module_guards", rows);
+  }
+
+  std::string alias() {
+    std::vector<std::string> rows;
+    for (const loops::AliasPair& pair : loops_.alias) {
+      rows.push_back(fmt::format("{}, {}, {}", pair.written, pair.other, pair.allowed));
+    }
+    return table("FrAliasPair", "module_alias", rows);
+  }
+
+  std::string facts() {
+    std::vector<std::string> rows;
+    for (const auto& [key, value] : options_.facts) rows.push_back(fmt::format("{}, {}", quoted(key), quoted(value)));
+    return table("FrFact", "module_facts", rows);
+  }
+
+  const loops::Loops& loops_;
+  const EmitOptions& options_;
+  std::map<SymbolId, int64_t> slots_;
+  std::map<std::string, std::string> tables_by_words_;
+  std::string words_, tables_;
+  int expression_tables_ = 0;
+};
+
+}  // namespace
+
+std::string descriptor_text(const loops::Loops& loops, const EmitOptions& options, const std::string& scope,
+                            const std::string& symbol, const std::string& run, const std::string& run_alias) {
+  return Descriptor(loops, options).write(scope, symbol, run, run_alias);
+}
+
+}  // namespace ferrule

@@ -1,0 +1,108 @@
+"""Capture ahead of time, from annotations."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+import pytest
+
+from ferrule import dtypes as fr
+from ferrule import errors
+from ferrule.capture import Options, capture_annotated, is_annotated
+
+
+def add(a: fr.float64["N", "M"], b: Annotated[np.ndarray, fr.float64["M"]]):
+    return a + b
+
+
+def test_sizes_are_shared_by_name():
+    program = capture_annotated(add).program
+    assert program.guards == []
+    assert [argument["dtype"] for argument in program.arguments] == ["float64", "float64"]
+
+
+def test_extents_may_be_expressions_and_numbers():
+    def halves(a: fr.float32["2*N"], b: fr.float32["N"], c: fr.int64[3], w: float, n: int = 2):
+        a[: len(b)] += b
+        return c * n, w
+
+    captured = capture_annotated(halves)
+    assert captured.program.guards == []
+    assert [info.kind for info in captured.arguments] == ["array", "array", "array", "scalar", "scalar"]
+
+
+def test_general_decisions_become_preconditions():
+    def joined(a: fr.float64["N"], b: fr.float64["M"]):
+        return a + b
+
+    def interior(a: fr.float64["N"]):
+        return a[1:-1]
+
+    assert capture_annotated(joined).program.guards == ["N == M"]
+    assert capture_annotated(interior).program.guards == ["2 <= N"]
+
+
+def test_orders():
+    def f(a: fr.float64(order="F")["N", "M"], b: fr.float64("N", "M", order="any")):
+        return a + b
+
+    assert [info.layout for info in capture_annotated(f).arguments] == ["F", "any"]
+    with pytest.raises(errors.UserError, match="'C', 'F', 'inner', 'any'"):
+        fr.float64(order="K")
+
+
+def test_symbols_with_arithmetic():
+    n = fr.symbol("N")
+    kind = fr.float64[n, 2 * n + 1]
+    assert kind.extents == ("N", "(2 * (N)) + 1")
+    with pytest.raises(errors.UserError, match="no name"):
+        fr.symbol("2N")
+
+
+def test_a_missing_annotation_is_named():
+    def f(a: fr.float64["N"], b):
+        return a
+
+    with pytest.raises(TypeError, match="'b'"):
+        capture_annotated(f)
+    assert capture_annotated(_with_default, Options()).arguments[1].kind == "static"
+
+
+def _with_default(a: fr.float64["N"], mode="fast"):
+    return a * 2 if mode == "fast" else a
+
+
+@pytest.mark.parametrize("annotation", [list, dict[str, int], "N"])
+def test_other_annotations_are_refused(annotation):
+    def f(a):
+        return a
+
+    f.__annotations__["a"] = annotation
+    with pytest.raises((TypeError, errors.Unsupported)):
+        capture_annotated(f)
+
+
+def test_bad_extents():
+    def f(a: fr.float64["N +"]):
+        return a
+
+    with pytest.raises(ValueError, match="'N \\+' of 'a'"):
+        capture_annotated(f)
+    with pytest.raises(TypeError, match="extent"):
+        fr.float64[2.5]
+
+
+def test_is_annotated():
+    def plain(a, b: int):
+        return a
+
+    assert is_annotated(add) and not is_annotated(plain)
+
+
+def test_a_static_demand_cannot_be_met():
+    def f(a: fr.float64["N"], axis: int):
+        return a.sum(axis=axis)
+
+    with pytest.raises(errors.Unsupported, match="axis"):
+        capture_annotated(f)
