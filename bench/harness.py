@@ -19,7 +19,9 @@ class Timing:
     largest: float
 
 
-def interleave(contenders: Mapping[str, Callable[[], object]], rounds: int, repeat: int = 1) -> dict[str, Timing]:
+def interleave(
+    contenders: Mapping[str, Callable[[], object]], rounds: int, repeat: int = 1
+) -> dict[str, Timing]:
     """Time each contender once a round (the mean of `repeat` calls), after one warm-up call each."""
     for call in contenders.values():
         call()

@@ -28,16 +28,12 @@ def diffuse(height, steps, rate):
     old = height.copy()
     new = height.copy()
     for _ in range(steps):
-        laplacian = (
-            4.0 * old[1:-1, 1:-1] - old[2:, 1:-1] - old[:-2, 1:-1] - old[1:-1, 2:] - old[1:-1, :-2]
-        )
+        laplacian = 4.0 * old[1:-1, 1:-1] - old[2:, 1:-1] - old[:-2, 1:-1] - old[1:-1, 2:] - old[1:-1, :-2]
         flux_y = laplacian[1:, 1:-1] - laplacian[:-1, 1:-1]
         flux_y = np.where(flux_y * (old[2:-1, 2:-2] - old[1:-2, 2:-2]) > 0.0, 0.0, flux_y)
         flux_x = laplacian[1:-1, 1:] - laplacian[1:-1, :-1]
         flux_x = np.where(flux_x * (old[2:-2, 2:-1] - old[2:-2, 1:-2]) > 0.0, 0.0, flux_x)
-        new[2:-2, 2:-2] = old[2:-2, 2:-2] - rate * (
-            flux_y[1:] - flux_y[:-1] + flux_x[:, 1:] - flux_x[:, :-1]
-        )
+        new[2:-2, 2:-2] = old[2:-2, 2:-2] - rate * (flux_y[1:] - flux_y[:-1] + flux_x[:, 1:] - flux_x[:, :-1])
         old, new = new, old
     return old
 
@@ -103,7 +99,9 @@ def difference(expected: Any, actual: Any) -> float:
     return float(np.max(np.abs(expected - actual))) if expected.size else 0.0
 
 
-def demonstrate(function: Callable[..., Any], arguments: tuple, tolerance: float, once: bool) -> tuple[Any, bool, str]:
+def demonstrate(
+    function: Callable[..., Any], arguments: tuple, tolerance: float, once: bool
+) -> tuple[Any, bool, str]:
     """Run a function by NumPy and natively; print a line of figures; return the native result and whether it agrees."""
     start = time.perf_counter()
     expected = function(*arguments)
@@ -128,7 +126,9 @@ def demonstrate(function: Callable[..., Any], arguments: tuple, tolerance: float
         f"  first call   {first_seconds * 1e3:10.2f} ms = capture {spent['capture'] * 1e3:.1f}"
         f" + compile {spent['compile'] * 1e3:.1f} + load {spent['load'] * 1e3:.1f} + run {run_seconds * 1e3:.1f}"
     )
-    print(f"  steady call  {steady_seconds * 1e3:10.3f} ms   {numpy_seconds / steady_seconds:.1f} times as fast as NumPy")
+    print(
+        f"  steady call  {steady_seconds * 1e3:10.3f} ms   {numpy_seconds / steady_seconds:.1f} times as fast as NumPy"
+    )
     verdict = "agrees" if agrees else "DIFFERS"
     print(f"  {verdict}: largest difference {worst:.3g} (tolerance {tolerance:.3g})")
     if stats["captures"] == 0 and stats["compiles"] == 0:
@@ -152,7 +152,13 @@ def picture(height: np.ndarray, smooth: np.ndarray, shaded: np.ndarray, water: n
         (height, "Elevation (m)", "terrain", low, high),
         (smooth, "After limited fourth-order diffusion (m)", "terrain", low, high),
         (shaded, "Hillshade", "gray", 0.0, 1.0),
-        (np.where(water - height > 0.05, water - height, np.nan), "Filled depressions (m)", "Blues", 0.0, None),
+        (
+            np.where(water - height > 0.05, water - height, np.nan),
+            "Filled depressions (m)",
+            "Blues",
+            0.0,
+            None,
+        ),
     )
     for axis, (field, title, colours, lowest, highest) in zip(axes.flat, panels, strict=True):
         if title.startswith("Filled"):
@@ -173,10 +179,14 @@ def main() -> int:
     latitude = 36.6
     spacing_y = 111_200.0 * degree_y
     spacing_x = 111_200.0 * degree_x * float(np.cos(np.radians(latitude)))
-    print(f"Jacksboro fault, {height.shape[0]} x {height.shape[1]} cells of {spacing_x:.0f} x {spacing_y:.0f} m\n")
+    print(
+        f"Jacksboro fault, {height.shape[0]} x {height.shape[1]} cells of {spacing_x:.0f} x {spacing_y:.0f} m\n"
+    )
 
     smooth, right_a, _ = demonstrate(diffuse, (height, 200, 0.02), 1e-9, once=False)
-    (_, _, shaded), right_b, _ = demonstrate(shade, (height, spacing_x, spacing_y, 315.0, 45.0), 1e-12, once=False)
+    (_, _, shaded), right_b, _ = demonstrate(
+        shade, (height, spacing_x, spacing_y, 315.0, 45.0), 1e-12, once=False
+    )
     water, right_c, _ = demonstrate(fill_depressions, (height, 5, 1e-3), 0.0, once=True)
     picture(height, smooth, shaded, water)
     if not (right_a and right_b and right_c):

@@ -44,20 +44,36 @@ def violations(root: Path = ROOT) -> list[str]:
                 head = target.split("/")[0]
                 if head in ("ferrule", folder) or head in allowed:
                     continue
-                found.append(f"{path.relative_to(root)} includes {target}: {folder} may know {sorted(allowed)} only.")
+                found.append(
+                    f"{path.relative_to(root)} includes {target}: {folder} may know {sorted(allowed)} only."
+                )
     for path in sorted((root / "include" / "ferrule" / "rt").glob("*.h")):
         for target in INCLUDE.findall(path.read_text()):
             if not target.startswith("ferrule/"):
                 found.append(f"{path.relative_to(root)} includes {target}: rt/ includes rt/ and abi.h only.")
         for system in re.findall(r"^\s*#\s*include\s+<([^>]+)>", path.read_text(), re.MULTILINE):
             if system != "stdint.h":
-                found.append(f"{path.relative_to(root)} includes <{system}>: emitted code uses no standard header.")
+                found.append(
+                    f"{path.relative_to(root)} includes <{system}>: emitted code uses no standard header."
+                )
     for path in sorted((root / "python" / "bindings" / "rt").glob("*")):
         if path.suffix in {".cpp", ".h"}:
             for target in INCLUDE.findall(path.read_text()):
                 head = target.split("/")[0]
-                if head in {"index", "program", "analyse", "loops", "lower", "schedule", "emit", "compiler.h", "pass.h"}:
-                    found.append(f"{path.relative_to(root)} includes {target}: a warm start maps nothing of the compiler.")
+                if head in {
+                    "index",
+                    "program",
+                    "analyse",
+                    "loops",
+                    "lower",
+                    "schedule",
+                    "emit",
+                    "compiler.h",
+                    "pass.h",
+                }:
+                    found.append(
+                        f"{path.relative_to(root)} includes {target}: a warm start maps nothing of the compiler."
+                    )
     return found
 
 

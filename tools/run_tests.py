@@ -59,7 +59,9 @@ def shards() -> list[Shard]:
         Shard("ruff format", "check", 20, [str(BIN / "ruff"), "format", "--check", "--quiet", "."]),
         Shard("clang-format", "check", 30, [str(BIN / "clang-format"), "--dry-run", "-Werror", *sources]),
         Shard("mypy", "check", 60, python("-m", "mypy")),
-        Shard("codespell", "check", 20, [str(BIN / "codespell"), *tracked(".md", ".py", ".h", ".cpp", ".def")]),
+        Shard(
+            "codespell", "check", 20, [str(BIN / "codespell"), *tracked(".md", ".py", ".h", ".cpp", ".def")]
+        ),
         Shard("layers", "check", 10, python("tools/check_layers.py")),
         Shard(
             "unit",
@@ -83,7 +85,9 @@ def run(shard: Shard, store: str) -> tuple[float, int]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--only", action="append", metavar="GROUP", help="run only these groups (repeatable)")
     parser.add_argument("--list", action="store_true", help="print the shards and stop")
     options = parser.parse_args()
@@ -105,7 +109,9 @@ def main() -> int:
         print(f"{shard.name:16} {seconds:8.1f} {shard.budget:8.0f}  {verdict}{late}")
     total = sum(seconds for _, seconds, _ in rows)
     failed = [shard.name for shard, _, code in rows if code != 0]
-    print(f"{'total':16} {total:8.1f} {sum(s.budget for s, *_ in rows):8.0f}  {len(rows) - len(failed)} of {len(rows)} shards passed")
+    print(
+        f"{'total':16} {total:8.1f} {sum(s.budget for s, *_ in rows):8.0f}  {len(rows) - len(failed)} of {len(rows)} shards passed"
+    )
     return 1 if failed else 0
 
 

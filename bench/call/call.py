@@ -32,7 +32,17 @@ INCLUDE = HERE.parents[1] / "include"
 def build(sources: list[Path], output: Path, *flags: str) -> Path:
     """Compile one shared library."""
     compiler = "g++" if any(s.suffix == ".cpp" for s in sources) else "gcc"
-    command = [compiler, "-O2", "-fPIC", "-shared", "-fvisibility=default", *flags, *map(str, sources), "-o", str(output)]
+    command = [
+        compiler,
+        "-O2",
+        "-fPIC",
+        "-shared",
+        "-fvisibility=default",
+        *flags,
+        *map(str, sources),
+        "-o",
+        str(output),
+    ]
     subprocess.run(command, check=True, capture_output=True, text=True)
     return output
 
@@ -119,7 +129,9 @@ def statement(name: str, count: int, by_name: bool) -> str | None:
     return f"f({', '.join(f'{n}={n}' if by_name else n for n in names)})"
 
 
-def measure(calls: dict[str, Any], count: int, by_name: bool, rounds: int, number: int) -> dict[str, harness.Timing]:
+def measure(
+    calls: dict[str, Any], count: int, by_name: bool, rounds: int, number: int
+) -> dict[str, harness.Timing]:
     """Seconds a call, least, median and largest over the rounds."""
     arrays: dict[str, Any] = {f"a{i}": np.arange(4.0) for i in range(count - 1)}
     arrays["out"] = np.zeros(4)
@@ -127,7 +139,9 @@ def measure(calls: dict[str, Any], count: int, by_name: bool, rounds: int, numbe
     for name, function in calls.items():
         text = statement(name, count, by_name)
         if text is not None:
-            setup = "; ".join(f"{local} = given_{local}" for local in ["f", *arrays])  # locals, as in a user's loop
+            setup = "; ".join(
+                f"{local} = given_{local}" for local in ["f", *arrays]
+            )  # locals, as in a user's loop
             given = {f"given_{local}": value for local, value in arrays.items()} | {"given_f": function}
             timers[name] = timeit.Timer(text, setup, globals=given)
             timers[name].timeit(10)

@@ -69,7 +69,9 @@ def hdiff_loops(field, out, coeff):
         for j in range(2, ny - 2):
             for k in range(nz):
                 centre = field[i, j, k]
-                lap = 4.0 * centre - (field[i + 1, j, k] + field[i - 1, j, k] + field[i, j + 1, k] + field[i, j - 1, k])
+                lap = 4.0 * centre - (
+                    field[i + 1, j, k] + field[i - 1, j, k] + field[i, j + 1, k] + field[i, j - 1, k]
+                )
                 lap_xp = 4.0 * field[i + 1, j, k] - (
                     field[i + 2, j, k] + centre + field[i + 1, j + 1, k] + field[i + 1, j - 1, k]
                 )
@@ -102,7 +104,15 @@ def hand_written(folder: Path):
     source = folder / "hdiff.cpp"
     library = folder / "hdiff.so"
     source.write_text(LOOPS)
-    flags = ["-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fPIC", "-shared"]
+    flags = [
+        "-O3",
+        "-march=native",
+        "-fno-math-errno",
+        "-fno-trapping-math",
+        "-ffp-contract=off",
+        "-fPIC",
+        "-shared",
+    ]
     subprocess.run(["g++", *flags, str(source), "-o", str(library)], check=True)
     function = ctypes.CDLL(str(library)).hdiff
 
@@ -151,7 +161,9 @@ def main() -> int:
         import jax.numpy as jnp
 
         def pure(field, coeff):
-            lap = 4.0 * field[1:-1, 1:-1] - (field[2:, 1:-1] + field[:-2, 1:-1] + field[1:-1, 2:] + field[1:-1, :-2])
+            lap = 4.0 * field[1:-1, 1:-1] - (
+                field[2:, 1:-1] + field[:-2, 1:-1] + field[1:-1, 2:] + field[1:-1, :-2]
+            )
             flux_x = lap[1:, 1:-1] - lap[:-1, 1:-1]
             flux_x = jnp.where(flux_x * (field[2:-1, 2:-2] - field[1:-2, 2:-2]) > 0, 0.0, flux_x)
             flux_y = lap[1:-1, 1:] - lap[1:-1, :-1]
@@ -179,7 +191,9 @@ def main() -> int:
     print(table(timings, "NumPy"))
     wrong = [name for name, out in checked.items() if not np.allclose(out, expected, rtol=1e-12, atol=1e-12)]
     for name in wrong:
-        print(f"{name} differs from NumPy by {np.nanmax(np.abs(checked[name] - expected)):.3g}", file=sys.stderr)
+        print(
+            f"{name} differs from NumPy by {np.nanmax(np.abs(checked[name] - expected)):.3g}", file=sys.stderr
+        )
     return 1 if wrong else 0
 
 

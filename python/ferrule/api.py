@@ -46,7 +46,9 @@ class Options:
         if order not in _ORDERS:
             raise UserValueError(f"'order' is {order!r}, but must be one of 'C', 'F', 'inner', 'any'.")
         if num_threads not in (None, 1):
-            raise Unsupported(f"'num_threads' is {num_threads!r}: emitted code runs on one thread for now; use None or 1.")
+            raise Unsupported(
+                f"'num_threads' is {num_threads!r}: emitted code runs on one thread for now; use None or 1."
+            )
         given = {
             "target": target,
             "bounds_check": bounds_check,
@@ -88,7 +90,9 @@ class Function(_rt.FunctionBase):
 
     def __init__(self, fn: Callable[..., Any], options: Options) -> None:
         if isinstance(fn, (staticmethod, classmethod)):
-            raise UserTypeError(f"'{fn.__name__}' is a {type(fn).__name__}; put it above @fr.program, not below.")
+            raise UserTypeError(
+                f"'{fn.__name__}' is a {type(fn).__name__}; put it above @fr.program, not below."
+            )
         if not inspect.isfunction(fn):
             raise UserTypeError(f"A program is made from a Python function, got {type(fn).__name__}.")
         self._fn = fn
@@ -171,12 +175,19 @@ class Function(_rt.FunctionBase):
             warnings.warn(text, RuntimeWarning, stacklevel=5)
 
     def _add_record(
-        self, record: warm.Record, settings: BuildSettings, args: tuple[Any, ...], kwargs: dict[str, Any], spent: Spent
+        self,
+        record: warm.Record,
+        settings: BuildSettings,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        spent: Spent,
     ) -> int | None:
         """Add the specialisation of a warm record; None where it does not hold here or its artifact is gone."""
         start = time.perf_counter()
         identity = _rt.toolchain_identity(settings.compiler, session.store())
-        if (identity and record.toolchain and identity != record.toolchain) or not warm.holds(self._fn, record):
+        if (identity and record.toolchain and identity != record.toolchain) or not warm.holds(
+            self._fn, record
+        ):
             return None
         value = session.store().get(record.entry)
         if value is None or value.unmet_needs():
@@ -206,7 +217,9 @@ class Function(_rt.FunctionBase):
     ) -> tuple[int, warm.Record | None]:
         from ferrule import capture
 
-        options = capture.Options(static=self._options.static, bounds_check=self._options.value("bounds_check"))
+        options = capture.Options(
+            static=self._options.static, bounds_check=self._options.value("bounds_check")
+        )
         captured = capture.capture(self._fn, args, kwargs, options)
         spent.captures += 1
         spent.capture += captured.seconds
@@ -219,7 +232,12 @@ class Function(_rt.FunctionBase):
         return self._install(captured, settings, args, kwargs, spent)
 
     def _install(
-        self, captured: Any, settings: BuildSettings, args: tuple[Any, ...], kwargs: dict[str, Any], spent: Spent
+        self,
+        captured: Any,
+        settings: BuildSettings,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        spent: Spent,
     ) -> tuple[int, warm.Record | None]:
         value = session.compile_program(
             captured.program,
@@ -235,13 +253,20 @@ class Function(_rt.FunctionBase):
         statics = {info.name: info.static for info in captured.arguments if info.kind == "static"}
         hidden = [_variable(*info.path) for info in captured.hidden]
         index = int(
-            self._add(kernel, globals_guard=guards, hidden=hidden, statics=statics, defaults=_defaults(self._fn))
+            self._add(
+                kernel, globals_guard=guards, hidden=hidden, statics=statics, defaults=_defaults(self._fn)
+            )
         )
         self._remember(Artifact(value, sites), kernel, args, kwargs)
         return index, self._record(captured, value, tuple(statics), sites, settings)
 
     def _record(
-        self, captured: Any, value: Any, statics: tuple[str, ...], sites: tuple[tuple[str, str], ...], settings: BuildSettings
+        self,
+        captured: Any,
+        value: Any,
+        statics: tuple[str, ...],
+        sites: tuple[tuple[str, str], ...],
+        settings: BuildSettings,
     ) -> warm.Record | None:
         """The warm record of a specialisation; None where something it read cannot be told apart in a new process."""
         try:
@@ -255,7 +280,9 @@ class Function(_rt.FunctionBase):
         identity = _rt.toolchain_identity(settings.compiler, session.store())
         return warm.Record(value.key, reads, hidden, statics, sites, identity)
 
-    def _remember(self, artifact: Artifact, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _remember(
+        self, artifact: Artifact, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
         kernel.artifact = artifact
         self._artifacts.append(artifact)
         self._reasons.append(_argument_kinds(args, kwargs) or "its annotations")
@@ -298,7 +325,9 @@ class Function(_rt.FunctionBase):
         from ferrule import capture
 
         options = capture.Options(
-            static=self._options.static, order=self._options.order, bounds_check=self._options.value("bounds_check")
+            static=self._options.static,
+            order=self._options.order,
+            bounds_check=self._options.value("bounds_check"),
         )
         captured = capture.capture_annotated(self._fn, options)
         spent.captures += 1
@@ -332,7 +361,8 @@ class Function(_rt.FunctionBase):
             from ferrule import capture
 
             return self._compile_only(
-                capture.capture(self._fn, sample, sample_kw, capture.Options(static=self._options.static)), target
+                capture.capture(self._fn, sample, sample_kw, capture.Options(static=self._options.static)),
+                target,
             )
 
     def _compile_only(self, captured: Any, target: str) -> Artifact:

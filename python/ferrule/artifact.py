@@ -67,7 +67,9 @@ class Artifact:
             if not rebuild:
                 raise
         settings = session.BuildSettings.current()
-        rebuilt = self._value.rebuild(session.store(), compiler=settings.compiler, include_dir=session.include_dir())
+        rebuilt = self._value.rebuild(
+            session.store(), compiler=settings.compiler, include_dir=session.include_dir()
+        )
         return session.load_kernel(rebuilt, self._sites)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -95,7 +97,11 @@ class Artifact:
 
     def __reduce__(self) -> tuple[Any, ...]:
         embedded = self._value.embed(session.store())
-        value = embedded if len(embedded.module_bytes(session.store())) <= _BY_VALUE_LIMIT else self._value.by_reference()
+        value = (
+            embedded
+            if len(embedded.module_bytes(session.store())) <= _BY_VALUE_LIMIT
+            else self._value.by_reference()
+        )
         return _restore, (value.to_bytes(), self._sites)
 
     def __repr__(self) -> str:

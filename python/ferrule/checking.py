@@ -53,7 +53,9 @@ def _compare(name: str, where: str, expected: Any, actual: Any) -> None:
         return
     if not isinstance(expected, (np.ndarray, np.generic, int, float)):
         if type(expected) is not type(actual):
-            raise UserRuntimeError(f"'{name}': {where} is {type(actual).__name__}, NumPy gives {type(expected).__name__}.")
+            raise UserRuntimeError(
+                f"'{name}': {where} is {type(actual).__name__}, NumPy gives {type(expected).__name__}."
+            )
         return
     left, right = np.asarray(expected), np.asarray(actual)
     if left.shape != right.shape or left.dtype != right.dtype:

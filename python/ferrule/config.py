@@ -72,7 +72,11 @@ def validate(name: str, value: Any) -> Any:
         raise UserValueError(f"'{name}' is {value!r}, but must be one of {choices}.")
     if isinstance(setting.default, bool) and not isinstance(value, bool):
         raise UserTypeError(f"'{name}' is {value!r}, but must be True or False.")
-    if isinstance(setting.default, int) and not isinstance(setting.default, bool) and not isinstance(value, int):
+    if (
+        isinstance(setting.default, int)
+        and not isinstance(setting.default, bool)
+        and not isinstance(value, int)
+    ):
         raise UserTypeError(f"'{name}' is {value!r}, but must be an int.")
     return value
 

@@ -114,7 +114,9 @@ def _extent(item: Any) -> str:
     try:
         return str(operator.index(item))
     except TypeError:
-        raise UserTypeError(f"An extent is an int or the text of a size such as \"2*N\", got {item!r}.") from None
+        raise UserTypeError(
+            f'An extent is an int or the text of a size such as "2*N", got {item!r}.'
+        ) from None
 
 
 bool_ = ElementType(np.dtype(np.bool_))

@@ -40,7 +40,9 @@ class Kernel(_rt.Kernel):
             binding = json.loads(binding)
         text: str | None = binding.get("program")
         if text is None:
-            raise UserError(f"'{self.name}' was compiled from source text and has no intermediate representation.")
+            raise UserError(
+                f"'{self.name}' was compiled from source text and has no intermediate representation."
+            )
         return text
 
     def ir(self, stage: str = "program") -> str:
@@ -51,7 +53,9 @@ class Kernel(_rt.Kernel):
         from ferrule import _compiler
 
         if stage not in _compiler.stage_names():
-            raise UserValueError(f"'{stage}' is no stage; the stages are {', '.join(_compiler.stage_names())}.")
+            raise UserValueError(
+                f"'{stage}' is no stage; the stages are {', '.join(_compiler.stage_names())}."
+            )
         program = _compiler.parse_program(self._program_text())
         if stage == "program":
             text: str = program.print()

@@ -26,7 +26,9 @@ def include_dir() -> str:
     for folder in (_PACKAGE / "include", _PACKAGE.parent.parent / "include"):
         if (folder / "ferrule" / "abi.h").exists():
             return str(folder)
-    raise FileNotFoundError(f"The headers of emitted code are missing: no include/ferrule/abi.h at {_PACKAGE}.")
+    raise FileNotFoundError(
+        f"The headers of emitted code are missing: no include/ferrule/abi.h at {_PACKAGE}."
+    )
 
 
 def store() -> Any:

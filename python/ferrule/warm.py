@@ -32,7 +32,13 @@ class Unrecordable(Exception):
 
 def code_text(code: types.CodeType) -> str:
     """What a function does, blind to file names and lines; nested functions included."""
-    parts = [code.co_code.hex(), repr(code.co_names), repr(code.co_varnames), repr(code.co_freevars), repr(code.co_flags)]
+    parts = [
+        code.co_code.hex(),
+        repr(code.co_names),
+        repr(code.co_varnames),
+        repr(code.co_freevars),
+        repr(code.co_flags),
+    ]
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             parts.append(code_text(constant))
@@ -57,7 +63,9 @@ def value_text(value: Any) -> str:
         return "dict(" + ",".join(f"{value_text(k)}={value_text(v)}" for k, v in value.items()) + ")"
     if isinstance(value, types.FunctionType):
         defaults = value_text(value.__defaults__ or ()) + value_text(value.__kwdefaults__ or {})
-        return f"function:{value.__qualname__}:{_rt.sha256_hex(code_text(value.__code__).encode())}:{defaults}"
+        return (
+            f"function:{value.__qualname__}:{_rt.sha256_hex(code_text(value.__code__).encode())}:{defaults}"
+        )
     if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc)):
         return f"{type(value).__name__}:{value.__name__}"
     if isinstance(value, type):
@@ -115,20 +123,20 @@ class Read:
     """A global or closure variable that a trace read."""
 
     place: str  # "global:<module>" or "cell:<index>", with the module "" for the function's own
-    name: str   # dotted
-    text: str   # value_text then
+    name: str  # dotted
+    text: str  # value_text then
 
 
 @dataclass(frozen=True)
 class Record:
     """One specialisation in a record."""
 
-    entry: str                        # key of the artifact
+    entry: str  # key of the artifact
     reads: tuple[Read, ...]
     hidden: tuple[tuple[str, str], ...]  # place and name of each global array
-    statics: tuple[str, ...]          # names of static arguments
+    statics: tuple[str, ...]  # names of static arguments
     sites: tuple[tuple[str, str], ...]
-    toolchain: str                    # identity of the C++ compiler, empty where it was not found
+    toolchain: str  # identity of the C++ compiler, empty where it was not found
 
 
 def place_of(fn: Callable[..., Any], owner: Any) -> str:

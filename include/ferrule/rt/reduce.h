@@ -234,11 +234,9 @@ FR_INLINE typename R::Value reduce_outer(int64_t n, const F& f) {
   return R::join(R::identity, counter.result());
 }
 
-// store(j, R over f(0, j), ..., f(n-1, j)) for every j in [0, m): for reduced axes that are not the contiguous one. The inner
-// loops run over j and vectorise; each result has the bits that `reduce` gives. `f` is `T operator()(int64_t i, int64_t j)
-// const`; what it computes from i alone is hoisted out of the loop over j.
+// reduce_rows where the order shows in the bits.
 template <class R, class F, class Store>
-FR_INLINE void reduce_rows(int64_t n, int64_t m, const F& f, const Store& store) {
+FR_INLINE void reduce_ordered_rows(int64_t n, int64_t m, const F& f, const Store& store) {
   using T = typename R::Value;
   T lane[kLanes * kWideColumns];
   T stack[kLevels * kWideColumns];
@@ -269,6 +267,27 @@ FR_INLINE void reduce_rows(int64_t n, int64_t m, const F& f, const Store& store)
       for (int j = 0; j < width; ++j) left[j] = R::join(left[j], left[width + j]);
     }
     for (int j = 0; j < width; ++j) store(first + j, n > 0 ? R::join(R::identity, stack[j]) : R::identity);
+  }
+}
+
+// store(j, R over f(0, j), ..., f(n-1, j)) for every j in [0, m): for reduced axes that are not the contiguous one. The inner
+// loops run over j and vectorise; each result has the bits that `reduce` gives. `f` is `T operator()(int64_t i, int64_t j)
+// const`; what it computes from i alone is hoisted out of the loop over j.
+template <class R, class F, class Store>
+FR_INLINE void reduce_rows(int64_t n, int64_t m, const F& f, const Store& store) {
+  using T = typename R::Value;
+  if constexpr (!R::ordered) {
+    T value[kWideColumns];
+    for (int64_t first = 0; first < m; first += kWideColumns) {
+      const int width = m - first < kWideColumns ? int(m - first) : kWideColumns;
+      for (int j = 0; j < width; ++j) value[j] = R::identity;
+      for (int64_t i = 0; i < n; ++i) {
+        for (int j = 0; j < width; ++j) value[j] = R::join(value[j], f(i, first + j));
+      }
+      for (int j = 0; j < width; ++j) store(first + j, value[j]);
+    }
+  } else {
+    reduce_ordered_rows<R>(n, m, f, store);
   }
 }
 
