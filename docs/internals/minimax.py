@@ -64,8 +64,12 @@ def root(function):
 LN2 = mp.log(2)
 SMALL = mp.mpf("1e-8")
 exp_tail = series_safe(lambda r: (mp.exp(r) - 1 - r) / r**2, lambda k: 1 / mp.factorial(k + 2), SMALL)
-exp2_tail = series_safe(lambda r: (mp.power(2, r) - 1) / r, lambda k: LN2 ** (k + 1) / mp.factorial(k + 1), SMALL)
-log_tail = series_safe(root(lambda s: (mp.log((1 + s) / (1 - s)) - 2 * s) / s**3), lambda k: mp.mpf(2) / (2 * k + 3), SMALL)
+exp2_tail = series_safe(
+    lambda r: (mp.power(2, r) - 1) / r, lambda k: LN2 ** (k + 1) / mp.factorial(k + 1), SMALL
+)
+log_tail = series_safe(
+    root(lambda s: (mp.log((1 + s) / (1 - s)) - 2 * s) / s**3), lambda k: mp.mpf(2) / (2 * k + 3), SMALL
+)
 log2_tail = series_safe(
     root(lambda s: (mp.log((1 + s) / (1 - s)) - 2 * s - 2 * s**3 / 3) / s**5 / LN2),
     lambda k: 2 / LN2 / (2 * k + 5),
@@ -79,7 +83,9 @@ asin_tail = series_safe(
     lambda k: mp.binomial(2 * k + 2, k + 1) / (mp.mpf(4) ** (k + 1) * (2 * k + 3)),
     SMALL,
 )
-atan_tail = series_safe(root(lambda x: (mp.atan(x) - x) / x**3), lambda k: mp.mpf(-1) ** (k + 1) / (2 * k + 3), SMALL)
+atan_tail = series_safe(
+    root(lambda x: (mp.atan(x) - x) / x**3), lambda k: mp.mpf(-1) ** (k + 1) / (2 * k + 3), SMALL
+)
 sin_tail = series_safe(
     root(lambda x: (mp.sin(x) - x) / x**3), lambda k: mp.mpf(-1) ** (k + 1) / mp.factorial(2 * k + 3), SMALL
 )

@@ -19,7 +19,7 @@ class SizeExpression:
 
     text: str
 
-    def _join(self, sign: str, other: Any, reflected: bool = False) -> SizeExpression:
+    def _join(self, sign: str, other: Any, reflected: bool = False) -> Any:
         if not isinstance(other, (SizeExpression, int)):
             return NotImplemented
         left, right = f"({self.text})", f"({other.text})" if isinstance(other, SizeExpression) else str(other)
@@ -27,25 +27,25 @@ class SizeExpression:
             left, right = right, left
         return SizeExpression(f"{left} {sign} {right}")
 
-    def __add__(self, other: Any) -> SizeExpression:
+    def __add__(self, other: Any) -> Any:
         return self._join("+", other)
 
-    def __radd__(self, other: Any) -> SizeExpression:
+    def __radd__(self, other: Any) -> Any:
         return self._join("+", other, True)
 
-    def __sub__(self, other: Any) -> SizeExpression:
+    def __sub__(self, other: Any) -> Any:
         return self._join("-", other)
 
-    def __rsub__(self, other: Any) -> SizeExpression:
+    def __rsub__(self, other: Any) -> Any:
         return self._join("-", other, True)
 
-    def __mul__(self, other: Any) -> SizeExpression:
+    def __mul__(self, other: Any) -> Any:
         return self._join("*", other)
 
-    def __rmul__(self, other: Any) -> SizeExpression:
+    def __rmul__(self, other: Any) -> Any:
         return self._join("*", other, True)
 
-    def __floordiv__(self, other: Any) -> SizeExpression:
+    def __floordiv__(self, other: Any) -> Any:
         return self._join("//", other)
 
     def __str__(self) -> str:

@@ -11,8 +11,8 @@ struct FreeMemory {
 };
 using MemoryPtr = std::unique_ptr<void, FreeMemory>;
 
-// `bytes` of memory, 64-byte aligned, contents undefined; null when the system has none or `bytes` is negative. Zero bytes
-// give a valid pointer.
+// `bytes` of memory, 64-byte aligned, contents undefined; null when the system has none or `bytes` is negative. Zero
+// bytes give a valid pointer.
 MemoryPtr allocate_memory(int64_t bytes);
 
 }  // namespace ferrule

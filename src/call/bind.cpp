@@ -26,12 +26,6 @@ Strided strided(const ArgPlan& arg, const Frame& frame) {
           frame.byte_strides[arg.index]};
 }
 
-// What is left to say of a pair whose ranges meet.
-[[gnu::noinline]] bool allows_meeting(const CallPlan& plan, const PairPlan& pair, const Frame& frame) {
-  const Strided a = strided(plan.args[pair.written], frame), b = strided(plan.args[pair.other], frame);
-  return (pair.allowed == FR_ALIAS_IDENTICAL && identical(a, b)) || !may_share_bytes(a, b);
-}
-
 }  // namespace
 
 bool test_layout(const ArgPlan& arg, Frame& frame, const void* data, const int64_t* shape, const int64_t* byte_strides,
@@ -44,8 +38,7 @@ bool test_layout(const ArgPlan& arg, Frame& frame, const void* data, const int64
   for (int32_t axis = 0; axis < arg.rank; ++axis)
     if (shape[axis] > 1 && byte_strides[axis] % arg.item != 0)
       return frame.fail({Reason::StrideMultiple, arg.index, axis, -1, byte_strides[axis]});
-  if (arg.layout <= FR_LAYOUT_F)
-    return is_dense(arg, shape, byte_strides) || frame.fail({Reason::Strides, arg.index});
+  if (arg.layout <= FR_LAYOUT_F) return is_dense(arg, shape, byte_strides) || frame.fail({Reason::Strides, arg.index});
   if (arg.layout == FR_LAYOUT_INNER && shape[arg.inner_axis] > 1 && byte_strides[arg.inner_axis] != arg.item)
     return frame.fail({Reason::Strides, arg.index, arg.inner_axis});
   if (arg.written && may_overlap_itself({static_cast<const char*>(data), arg.item, arg.rank, shape, byte_strides}))
@@ -118,15 +111,10 @@ bool evaluate_result_extents(const CallPlan& plan, Frame& frame) {
   return true;
 }
 
-bool test_overlap(const CallPlan& plan, Frame& frame) {
-  Range* const ranges = frame.ranges;
-  const int64_t* const* const shapes = frame.shapes;
-  for (const ArgPlan& arg : plan.args)
-    if (arg.kind == FR_ARG_ARRAY && shapes[arg.index] != nullptr) ranges[arg.index] = range_of(strided(arg, frame));
-  for (const PairPlan& pair : plan.pairs)
-    if (ranges_meet(ranges[pair.written], ranges[pair.other]) && !allows_meeting(plan, pair, frame)) [[unlikely]]
-      return frame.fail({Reason::Overlap, pair.written, -1, static_cast<int32_t>(&pair - plan.pairs.data())});
-  return true;
+bool allows_meeting(const CallPlan& plan, const PairPlan& pair, Frame& frame) {
+  const Strided a = strided(plan.args[pair.written], frame), b = strided(plan.args[pair.other], frame);
+  return (pair.allowed == FR_ALIAS_IDENTICAL && identical(a, b)) || !may_share_bytes(a, b) ||
+         frame.fail({Reason::Overlap, pair.written, -1, static_cast<int32_t>(&pair - plan.pairs.data())});
 }
 
 }  // namespace ferrule

@@ -1,5 +1,5 @@
-// Binding: tests arguments against a plan and fills a Frame. The steps that every call takes are inline; nothing here makes
-// an error text or allocates. Each function returns false after setting Frame::mismatch.
+// Binding: tests arguments against a plan and fills a Frame. The steps that every call takes are inline; nothing here
+// makes an error text or allocates. Each function returns false after setting Frame::mismatch.
 #pragma once
 
 #include "call/frame.h"
@@ -20,10 +20,13 @@ void bind_none(const ArgPlan& arg, Frame& frame);
 bool define_solved(const ArgPlan& arg, const Define& define, int64_t value, Frame& frame);
 
 // Takes an array whose dtype, rank and layout have been tested.
-inline bool bind_array(const ArgPlan& arg, Frame& frame, void* data, const int64_t* shape, const int64_t* byte_strides) {
+inline bool bind_array(const ArgPlan& arg, Frame& frame, void* data, const int64_t* shape,
+                       const int64_t* byte_strides) {
   frame.pointers[arg.index] = data;
   frame.shapes[arg.index] = shape;
   frame.byte_strides[arg.index] = byte_strides;
+  if (arg.ranged)
+    frame.ranges[arg.index] = range_of({static_cast<const char*>(data), arg.item, arg.rank, shape, byte_strides});
   for (const Define* define = arg.defines; define != arg.defines_end; ++define) {
     int64_t value = shape[define->axis];
     if (define->stride) value = value > 1 ? byte_strides[define->axis] / arg.item : 0;
@@ -40,8 +43,8 @@ bool bind_scalar(const CallPlan& plan, const ArgPlan& arg, Frame& frame);
 
 bool apply_explicit_symbols(const CallPlan& plan, Frame& frame);
 
-// Whether the overlap of the bound arrays is one that `run` allows.
-bool test_overlap(const CallPlan& plan, Frame& frame);
+// For a pair whose ranges meet: whether it is an overlap that `run` allows, or none after all.
+bool allows_meeting(const CallPlan& plan, const PairPlan& pair, Frame& frame);
 
 // The value that a check is about; for strides also whether the axis is too short to have one.
 inline bool value_of(const CallPlan& plan, const Check& check, const Frame& frame, int64_t& value) {
@@ -65,10 +68,11 @@ inline Fit finish_binding(const CallPlan& plan, Frame& frame) {
   for (const Check& check : plan.checks) {
     int64_t value;
     if (!value_of(plan, check, frame, value)) continue;
-    const Evaluated expected = check.symbol >= 0 ? Evaluated{symbols[check.symbol], false}
-                                                 : check.expected.eval(symbols, frame.pointers);
+    const Evaluated expected =
+        check.symbol >= 0 ? Evaluated{symbols[check.symbol], false} : check.expected.eval(symbols, frame.pointers);
     if (value != expected.value || expected.overflow) [[unlikely]] {
-      frame.mismatch = {Reason::Extent, check.arg, check.axis, static_cast<int32_t>(&check - plan.checks.data()), value};
+      frame.mismatch = {Reason::Extent, check.arg, check.axis, static_cast<int32_t>(&check - plan.checks.data()),
+                        value};
       return Fit::Refused;
     }
   }
@@ -81,8 +85,10 @@ inline Fit finish_binding(const CallPlan& plan, Frame& frame) {
   }
   if (!plan.return_extents.empty() && !evaluate_result_extents(plan, frame)) [[unlikely]]
     return Fit::Refused;
-  if (plan.pairs.empty() || test_overlap(plan, frame)) return Fit::Run;
-  return plan.module->run_alias != nullptr ? Fit::RunAlias : Fit::Refused;
+  for (const PairPlan& pair : plan.pairs)
+    if (ranges_meet(frame.ranges[pair.written], frame.ranges[pair.other]) && !allows_meeting(plan, pair, frame)) [[unlikely]]
+      return plan.module->run_alias != nullptr ? Fit::RunAlias : Fit::Refused;
+  return Fit::Run;
 }
 
 }  // namespace ferrule

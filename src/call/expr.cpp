@@ -19,9 +19,7 @@ Error malformed(const FrModule& module, std::string_view what) {
                fmt::format("'{}' holds an expression that {}; build it again.", module.name, what));
 }
 
-bool has_operand(int64_t op) {
-  return op == FR_X_CONST || op == FR_X_SYMBOL || op == FR_X_FCONST || op == FR_X_FARG;
-}
+bool has_operand(int64_t op) { return op == FR_X_CONST || op == FR_X_SYMBOL || op == FR_X_FCONST || op == FR_X_FARG; }
 
 // Values that an opcode takes from the stack; -1 for an unknown opcode.
 int arity(int64_t op) {

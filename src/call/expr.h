@@ -48,6 +48,7 @@ class Expr {
   }
 
   bool is_constant() const { return form_ == Form::Constant; }
+  bool is_zero() const { return is_constant() && a_ == 0; }
   // The symbol that the expression is, or -1.
   int32_t symbol() const { return form_ == Form::Symbol ? static_cast<int32_t>(a_) : -1; }
 

@@ -1,4 +1,5 @@
-// The state of one call while its arguments are bound: everything lies on the caller's stack unless the signature is huge.
+// The state of one call while its arguments are bound: everything lies on the caller's stack unless the signature is
+// huge.
 #pragma once
 
 #include <cstdint>
@@ -12,32 +13,29 @@ namespace ferrule {
 
 // Why a call does not fit a plan. Texts are made from it in refuse.cpp, only when they are wanted.
 enum class Reason : uint8_t {
-  None,
-  Rank,              // got: the rank given
+  Rank,  // got: the rank given
   ReadOnly,
   Misaligned,
-  Strides,           // not those of the layout class
-  StrideMultiple,    // axis: its byte stride is no multiple of the item size
-  SelfOverlap,       // a written array has elements on common bytes
-  Solve,             // axis: the source does not solve for define `index`
-  Negative,          // symbol `index` is below zero
-  Extent,            // check `index` failed
-  Guard,             // guard `index` failed
-  Overlap,           // pair `index`
-  ExplicitMissing,   // symbol `index`
-  ExplicitDiffers,   // symbol `index`; got: the value given
-  ReturnExtent,      // return `index`, axis: negative
-  ReturnOverflow,    // return `index`, axis: beyond 64 bits
-  Dtype,             // got: the FrDType given
-  Caller,            // found by the layer above, which knows the text
+  Strides,          // not those of the layout class
+  StrideMultiple,   // axis: its byte stride is no multiple of the item size
+  SelfOverlap,      // a written array has elements on common bytes
+  Solve,            // axis: the source does not solve for define `index`
+  Negative,         // symbol `index` is below zero
+  Extent,           // check `index` failed
+  Guard,            // guard `index` failed
+  Overlap,          // pair `index`
+  ExplicitMissing,  // symbol `index`
+  ExplicitDiffers,  // symbol `index`; got: the value given
+  ReturnExtent,     // return `index`, axis: negative
+  ReturnOverflow,   // return `index`, axis: beyond 64 bits
+  Dtype,            // got: the FrDType given
 };
 
+// `arg` is -1 where no argument is meant; the others have a meaning as Reason says.
 struct Mismatch {
-  Reason reason = Reason::None;
-  int32_t arg = -1;
-  int32_t axis = -1;
-  int32_t index = -1;
-  int64_t got = 0;
+  Reason reason;
+  int32_t arg, axis, index;
+  int64_t got;
 };
 
 // Pointers into one block; each array has one entry per argument unless it says otherwise.
@@ -47,16 +45,16 @@ class Frame {
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  void** pointers;                // then one per return: FrCall::args
-  const int64_t** shapes;         // null for scalars and None
+  void** pointers;         // then one per return: FrCall::args
+  const int64_t** shapes;  // null for scalars and None
   const int64_t** byte_strides;
-  int64_t* symbols;               // one per symbol
-  ScalarSlot* scalars;            // then one per return
-  Range* ranges;                  // filled by test_overlap
-  int64_t* extents;               // of the returned arrays, as ReturnPlan::first_extent counts them
-  ExplicitSymbol* explicit_given; // n_explicit of them; room for one per symbol
+  int64_t* symbols;                // one per symbol
+  ScalarSlot* scalars;             // then one per return
+  Range* ranges;                   // of arrays that PairPlans name
+  int64_t* extents;                // of the returned arrays, as ReturnPlan::first_extent counts them
+  ExplicitSymbol* explicit_given;  // n_explicit of them; room for one per symbol
   uint32_t n_explicit = 0;
-  Mismatch mismatch;
+  Mismatch mismatch;  // set when a function of bind.h says that the call does not fit, and only then
 
   bool fail(Mismatch m) {
     mismatch = m;

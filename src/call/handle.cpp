@@ -41,24 +41,14 @@ int32_t Handle::run_with_state(const FrCall& call, FrRun entry) {
   }
 }
 
-int32_t Handle::run(Frame& frame, Fit fit, FrCallCtx& ctx) {
-  const FrModule& module = module_->descriptor();
-  ctx.module = &module;
-  FrCall call{};
-  call.size = sizeof call;
-  call.args = frame.pointers;
-  call.symbols = frame.symbols;
-  call.ctx = &ctx;
-  call.num_threads = ctx.num_threads;
-  call.host = host_;
-  const FrRun entry = fit == Fit::RunAlias ? module.run_alias : module.run;
+int32_t Handle::run_prepared(const Frame& frame, FrCall call, FrRun entry) {
   const auto enter = [&] { return plan_.stateless ? entry(nullptr, &call) : run_with_state(call, entry); };
   const Evaluated bytes = plan_.arena_bytes.eval(frame.symbols, frame.pointers);
-  if (bytes.value == 0 && !bytes.overflow) [[likely]] return enter();
+  if (bytes.value == 0 && !bytes.overflow) return enter();
   ArenaPool::Arena arena;
   if (!bytes.overflow && bytes.value > 0) arena = arenas_.lease(bytes.value);
   if (arena.memory == nullptr) {
-    ctx.error = {FR_ERR_MEMORY, -1, {bytes.overflow ? INT64_MAX : bytes.value, 0, 0, 0}};
+    call.ctx->error = {FR_ERR_MEMORY, -1, {bytes.overflow ? -1 : bytes.value, 0, 0, 0}};
     return FR_STATUS_ERROR;
   }
   call.arena = arena.memory.get();

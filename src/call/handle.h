@@ -26,10 +26,21 @@ class Handle {
   const Module& module() const { return *module_; }
   const std::shared_ptr<const Module>& shared_module() const { return module_; }
 
-  // Runs a bound call: leases the arena, initialises the handle if it is not, calls `run` or `run_alias`. Frame::pointers
-  // hold the results' addresses already. Returns the module's status; what it recorded or made lies in `ctx`.
-  // An arena that cannot be had, or a failing init, is recorded in `ctx` like an error of the run.
-  int32_t run(Frame& frame, Fit fit, FrCallCtx& ctx);
+  // Runs a bound call: leases the arena, initialises the handle if it is not, calls `run` or `run_alias`.
+  // Frame::pointers hold the results' addresses already. Returns the module's status; what it recorded or made lies in
+  // `ctx`. An arena that cannot be had is recorded in `ctx` like an error of the run.
+  int32_t run(Frame& frame, Fit fit, FrCallCtx& ctx) {
+    const FrRun entry = fit == Fit::RunAlias ? plan_.module->run_alias : plan_.module->run;
+    const FrCall call{.size = sizeof(FrCall),
+                      .args = frame.pointers,
+                      .symbols = frame.symbols,
+                      .ctx = &ctx,
+                      .num_threads = ctx.num_threads,
+                      .host = host_};
+    if (plan_.direct) [[likely]]
+      return entry(nullptr, &call);
+    return run_prepared(frame, call, entry);
+  }
 
   // Estimated scalar operations of the bound call; INT64_MAX where the estimate itself overflows.
   int64_t work(const Frame& frame) const {
@@ -48,6 +59,7 @@ class Handle {
   Error failure(int32_t status, const RecordedError& recorded) const;
 
  private:
+  int32_t run_prepared(const Frame& frame, FrCall call, FrRun entry);
   int32_t run_with_state(const FrCall& call, FrRun entry);
 
   const std::shared_ptr<const Module> module_;

@@ -18,7 +18,8 @@ struct Storage {
   std::vector<std::vector<int64_t>> strides;
 };
 
-void bind_array_argument(const CallPlan& plan, const ArgPlan& arg, Frame& frame, const ArrayRef& array, Storage& storage) {
+void bind_array_argument(const CallPlan& plan, const ArgPlan& arg, Frame& frame, const ArrayRef& array,
+                         Storage& storage) {
   const int64_t* strides = array.byte_strides;
   if (strides == nullptr) {
     storage.strides.push_back(dense_strides({array.shape, array.shape + array.rank}, array.dtype));
@@ -86,7 +87,8 @@ void bind_argument(const CallPlan& plan, const ArgPlan& arg, Frame& frame, const
   if (arg.kind == FR_ARG_ARRAY) {
     const ArrayRef* array = std::get_if<ArrayRef>(&given);
     if (array == nullptr)
-      throw refuse(plan, fmt::format("'{}' is no array, but a {} array is expected.", arg.declared->name, name_of(arg.dtype)));
+      throw refuse(
+          plan, fmt::format("'{}' is no array, but a {} array is expected.", arg.declared->name, name_of(arg.dtype)));
     return bind_array_argument(plan, arg, frame, *array, storage);
   }
   std::visit(ScalarWriter{plan, arg, &frame.scalars[arg.index]}, given);
@@ -98,7 +100,8 @@ void take_symbols(const CallPlan& plan, Frame& frame, std::span<const NamedValue
     uint32_t s = 0;
     while (s < plan.module->n_symbols && given.name != entry_at(plan.module->symbols, s).name) ++s;
     if (s == plan.module->n_symbols)
-      throw refuse(plan, fmt::format("there is no symbol '{}'; the signature is {}.", given.name, signature_text(*plan.module)));
+      throw refuse(
+          plan, fmt::format("there is no symbol '{}'; the signature is {}.", given.name, signature_text(*plan.module)));
     if (frame.n_explicit == plan.module->n_symbols) throw refuse(plan, fmt::format("'{}' is given twice.", given.name));
     frame.explicit_given[frame.n_explicit++] = {static_cast<int32_t>(s), given.value};
   }
@@ -118,8 +121,9 @@ void prepare_results(const CallPlan& plan, Frame& frame, Results& results) {
       const int64_t bytes = dense_bytes(r.dtype, r.rank, extents);
       result.memory = allocate_memory(bytes);
       if (result.memory == nullptr)
-        throw refuse(plan, fmt::format("no memory for a {} result of shape {}.", name_of(r.dtype), tuple_text(extents, r.rank)),
-                     Builtin::Memory);
+        throw refuse(
+            plan, fmt::format("no memory for a {} result of shape {}.", name_of(r.dtype), tuple_text(extents, r.rank)),
+            Builtin::Memory);
     } else if (r.kind == FR_RETURN_SCALAR) {
       result.memory = allocate_memory(sizeof(ScalarSlot));
       if (result.memory == nullptr) throw refuse(plan, "no memory for a scalar result.", Builtin::Memory);
@@ -137,7 +141,8 @@ void prepare_results(const CallPlan& plan, Frame& frame, Results& results) {
 }
 
 void take_made_results(const CallPlan& plan, const Frame& frame, FrCallCtx& ctx, Results& results) {
-  for (MadeReturn& made : ctx.returns) {
+  if (ctx.extras == nullptr) return;
+  for (MadeReturn& made : ctx.extras->returns) {
     Array& result = results[static_cast<size_t>(made.index)];
     result.shape = std::move(made.shape);
     if (made.data != nullptr) {
@@ -168,18 +173,19 @@ Results invoke(Handle& handle, std::span<const Argument> arguments, std::span<co
       continue;
     }
     if (next == arguments.size())
-      throw refuse(plan, fmt::format("'{}' is missing; the signature is {}.", arg.declared->name, signature_text(*plan.module)));
+      throw refuse(
+          plan, fmt::format("'{}' is missing; the signature is {}.", arg.declared->name, signature_text(*plan.module)));
     bind_argument(plan, arg, frame, arguments[next++], storage);
   }
   if (next != arguments.size())
-    throw refuse(plan, fmt::format("{} arguments are given, but {} are expected; the signature is {}.", arguments.size(), next,
-                                   signature_text(*plan.module)));
+    throw refuse(plan, fmt::format("{} arguments are given, but {} are expected; the signature is {}.",
+                                   arguments.size(), next, signature_text(*plan.module)));
   take_symbols(plan, frame, symbols);
   const Fit fit = finish_binding(plan, frame);
   if (fit == Fit::Refused) throw refusal(plan, frame);
   Results results(plan.returns.size());
   prepare_results(plan, frame, results);
-  FrCallCtx ctx;
+  FrCallCtx ctx(plan.module);
   const int32_t status = handle.run(frame, fit, ctx);
   if (status != FR_OK) throw handle.failure(status, ctx.error);
   take_made_results(plan, frame, ctx, results);

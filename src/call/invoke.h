@@ -21,13 +21,13 @@ struct NamedValue {
   int64_t value;
 };
 
-// A result; a scalar has rank 0 and memory of its own, None has no data. A result that is an argument, or a view of one,
-// has no memory.
+// A result; a scalar has rank 0 and memory of its own, None has no data. A result that is an argument, or a view of
+// one, has no memory.
 using Results = std::vector<Array>;
 
-// Binds `arguments` in declared order (FR_ARG_STATIC ones left out), checks everything that a call from Python checks, and
-// runs. `symbols` are explicit values by name. Raises a user error and touches no array when the call is refused; after a
-// failed run written arrays are unspecified.
+// Binds `arguments` in declared order (FR_ARG_STATIC ones left out), checks everything that a call from Python checks,
+// and runs. `symbols` are explicit values by name. Raises a user error and touches no array when the call is refused;
+// after a failed run written arrays are unspecified.
 Results invoke(Handle& handle, std::span<const Argument> arguments, std::span<const NamedValue> symbols = {});
 
 }  // namespace ferrule

@@ -64,7 +64,8 @@ class Search {
 bool identical(const Strided& a, const Strided& b) {
   if (a.data != b.data || a.item != b.item || a.rank != b.rank) return false;
   for (int axis = 0; axis < a.rank; ++axis)
-    if (a.shape[axis] != b.shape[axis] || (a.shape[axis] > 1 && a.byte_strides[axis] != b.byte_strides[axis])) return false;
+    if (a.shape[axis] != b.shape[axis] || (a.shape[axis] > 1 && a.byte_strides[axis] != b.byte_strides[axis]))
+      return false;
   return true;
 }
 

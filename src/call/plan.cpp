@@ -34,7 +34,6 @@ ArgPlan plan_argument(const FrModule& module, uint32_t i) {
   p.optional = (a.flags & FR_ARG_OPTIONAL) != 0;
   p.hidden = (a.flags & FR_ARG_HIDDEN) != 0;
   p.weak = (a.flags & FR_ARG_WEAK) != 0;
-  p.keyword_only = (a.flags & FR_ARG_KEYWORD_ONLY) != 0;
   p.symbol = -1;
   if (p.kind == FR_ARG_ARRAY && p.rank > 0 && a.extents == nullptr)
     throw contradiction(module, fmt::format("'{}' has no extents", a.name));
@@ -117,15 +116,15 @@ void plan_returns(CallPlan& plan) {
     if (r.kind == FR_RETURN_SCALAR && is_half(static_cast<DType>(r.dtype)))
       throw unsupported(fmt::format("'{}' returns a {} scalar, which calls do not give; return float32.", module.name,
                                     name_of(static_cast<DType>(r.dtype))));
-    plan.returns.push_back({&r, r.kind, static_cast<DType>(r.dtype), r.rank, r.arg,
-                            static_cast<uint32_t>(plan.return_extents.size())});
+    plan.returns.push_back(
+        {&r, r.kind, static_cast<DType>(r.dtype), r.rank, r.arg, static_cast<uint32_t>(plan.return_extents.size())});
     if (r.kind == FR_RETURN_ARRAY)
       for (int axis = 0; axis < r.rank; ++axis) plan.return_extents.push_back(Expr::make(r.extents[axis], module));
   }
 }
 
-// The pairs that need a test at the call: written arrays against all others, unless `run` allows every overlap. A pair of
-// two written arrays may be listed both ways; the stricter class holds.
+// The pairs that need a test at the call: written arrays against all others, unless `run` allows every overlap. A pair
+// of two written arrays may be listed both ways; the stricter class holds.
 void plan_pairs(CallPlan& plan) {
   const FrModule& module = *plan.module;
   if ((module.flags & FR_MODULE_ALIAS_SAFE) != 0) return;
@@ -178,6 +177,7 @@ CallPlan make_plan(const FrModule& module) {
   plan_checks(plan);
   plan_returns(plan);
   plan_pairs(plan);
+  for (const PairPlan& pair : plan.pairs) plan.args[pair.written].ranged = plan.args[pair.other].ranged = true;
   for (uint32_t i = 0; i < module.n_guards; ++i)
     plan.guards.push_back({&module.guards[i], Expr::make(module.guards[i].condition, module, 1)});
   plan.arena_bytes = Expr::make(module.arena_bytes, module);
@@ -187,6 +187,7 @@ CallPlan make_plan(const FrModule& module) {
   for (uint32_t i = 0; i < plan.n_positional; ++i)
     if (plan.args[i].hidden) throw contradiction(module, "a hidden argument that is given by position");
   plan.stateless = (module.flags & FR_MODULE_STATELESS) != 0;
+  plan.direct = plan.stateless && plan.arena_bytes.is_zero();
   plan.strict_scalars = (module.flags & FR_MODULE_STRICT_SCALARS) != 0;
   plan.returns_tuple = (module.flags & FR_MODULE_RETURNS_TUPLE) != 0 || module.n_returns > 1;
   plan.frame = lay_out(plan);

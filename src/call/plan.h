@@ -15,9 +15,9 @@ namespace ferrule {
 struct Define {
   int32_t symbol;
   uint8_t axis;
-  bool stride;        // in elements; 0 where the axis has at most one element
+  bool stride;  // in elements; 0 where the axis has at most one element
   bool may_be_negative;
-  bool plain;         // true iff `solve` is the value itself
+  bool plain;  // true iff `solve` is the value itself
   Expr solve;
 };
 
@@ -39,8 +39,9 @@ struct ArgPlan {
   int32_t rank;
   uint8_t layout;      // FrLayout
   uint8_t inner_axis;  // of unit stride, FR_LAYOUT_INNER
-  bool written, optional, hidden, weak, keyword_only;
-  int32_t symbol;  // of an integer scalar; -1 where it has none
+  bool written, optional, hidden, weak;
+  bool ranged;  // a PairPlan names it
+  int32_t symbol;                       // of an integer scalar; -1 where it has none
   const Define *defines, *defines_end;  // into CallPlan::defines
 };
 
@@ -93,10 +94,11 @@ struct CallPlan {
   FrameLayout frame{};
   uint32_t n_positional = 0;
   bool stateless = false, strict_scalars = false, returns_tuple = false;
+  bool direct = false;  // neither state nor arena: the module is entered without more
 };
 
-// Reads the whole descriptor and verifies it: expressions, indices, ranks, element types. Raises Incompatible for one that
-// contradicts itself, Unsupported for features that calls do not have (half-precision scalars).
+// Reads the whole descriptor and verifies it: expressions, indices, ranks, element types. Raises Incompatible for one
+// that contradicts itself, Unsupported for features that calls do not have (half-precision scalars).
 CallPlan make_plan(const FrModule& module);
 
 // "smooth(a: float64[N, M], out: float64[N, M], w: float = 0.1) -> float64[N]", as error messages and help print it.

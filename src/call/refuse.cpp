@@ -58,14 +58,15 @@ std::string strides_sentence(const Frame& frame, const ArgPlan& arg) {
   const char* name = arg.declared->name;
   const std::string got = tuple_text(frame.byte_strides[arg.index], arg.rank);
   if (arg.layout == FR_LAYOUT_INNER)
-    return fmt::format("'{}' needs unit stride ({} bytes) along axis {}, but its strides are {} bytes; pass a copy of "
-                       "that layout, or declare order='any'.",
-                       name, arg.item, arg.inner_axis, got);
+    return fmt::format(
+        "'{}' needs unit stride ({} bytes) along axis {}, but its strides are {} bytes; pass a copy of "
+        "that layout, or declare order='any'.",
+        name, arg.item, arg.inner_axis, got);
   const bool f = arg.layout == FR_LAYOUT_F;
-  return fmt::format("'{}' must be contiguous in {} order with strides {} bytes, but its strides are {} bytes; pass "
-                     "numpy.{}({}), or declare order='any'.",
-                     name, f ? 'F' : 'C', dense_strides_text(frame, arg), got,
-                     f ? "asfortranarray" : "ascontiguousarray", name);
+  return fmt::format(
+      "'{}' must be contiguous in {} order with strides {} bytes, but its strides are {} bytes; pass "
+      "numpy.{}({}), or declare order='any'.",
+      name, f ? 'F' : 'C', dense_strides_text(frame, arg), got, f ? "asfortranarray" : "ascontiguousarray", name);
 }
 
 std::string extent_sentence(const CallPlan& plan, const Frame& frame) {
@@ -90,7 +91,8 @@ std::string extent_sentence(const CallPlan& plan, const Frame& frame) {
   for (const Define* d = arg.defines; d != arg.defines_end; ++d)
     if (d->axis == check.axis && !d->stride)
       return fmt::format("'{}' has shape {}, but {} is expected: no '{}' makes {} = {}.", name, given_shape(frame, arg),
-                         expected_shape(plan, arg), symbol_at(plan, d->symbol).name, text_of(code, *plan.module), m.got);
+                         expected_shape(plan, arg), symbol_at(plan, d->symbol).name, text_of(code, *plan.module),
+                         m.got);
   std::string sources;
   for (uint32_t i = 0; i + 1 < code.count; ++i) {
     const int64_t op = code.code[i] & 0xff;
@@ -111,7 +113,8 @@ std::string guard_sentence(const CallPlan& plan, const Frame& frame) {
   const GuardPlan& guard = plan.guards[static_cast<size_t>(frame.mismatch.index)];
   const FrExpr& code = guard.declared->condition;
   const auto symbol_operand = [&](uint32_t at) { return static_cast<int32_t>(code.code[at]); };
-  if ((guard.declared->flags & 1) != 0 && code.count == 5 && code.code[0] == FR_X_SYMBOL && code.code[2] == FR_X_SYMBOL) {
+  if ((guard.declared->flags & 1) != 0 && code.count == 5 && code.code[0] == FR_X_SYMBOL &&
+      code.code[2] == FR_X_SYMBOL) {
     const int32_t left = symbol_operand(1), right = symbol_operand(3);
     return fmt::format("{} = {}, but {} = {}; the program needs {}.", source_text(plan, symbol_at(plan, left)),
                        source_value(plan, frame, left), source_text(plan, symbol_at(plan, right)),
@@ -154,15 +157,17 @@ std::string sentence(const CallPlan& plan, const Frame& frame) {
     case Reason::ReadOnly:
       return fmt::format("'{}' is read-only, but the program writes to it; pass a writable array.", name);
     case Reason::Misaligned:
-      return fmt::format("'{}' is not aligned: it begins {} bytes past a multiple of its alignment ({} bytes items); "
-                         "pass {}.copy().",
-                         name, m.got, arg->item, name);
+      return fmt::format(
+          "'{}' is not aligned: it begins {} bytes past a multiple of its alignment ({} bytes items); "
+          "pass {}.copy().",
+          name, m.got, arg->item, name);
     case Reason::Strides:
       return strides_sentence(frame, *arg);
     case Reason::StrideMultiple:
-      return fmt::format("'{}' has stride {} bytes along axis {}, which is no multiple of its item size {}; pass "
-                         "{}.copy().",
-                         name, m.got, m.axis, arg->item, name);
+      return fmt::format(
+          "'{}' has stride {} bytes along axis {}, which is no multiple of its item size {}; pass "
+          "{}.copy().",
+          name, m.got, m.axis, arg->item, name);
     case Reason::SelfOverlap:
       return fmt::format("'{}' is written, but elements of it share memory: shape {}, strides {} bytes; pass a copy.",
                          name, given_shape(frame, *arg), tuple_text(frame.byte_strides[m.arg], arg->rank));
@@ -199,11 +204,8 @@ std::string sentence(const CallPlan& plan, const Frame& frame) {
       return fmt::format("the extent {} of the result '{}' along axis {} does not fit into 64 bits.",
                          text_of(r.extents[m.axis], *plan.module), r.name != nullptr ? r.name : "", m.axis);
     }
-    case Reason::Caller:
-    case Reason::None:
-      break;
   }
-  return "the call was refused without a reason; please report it.";
+  return {};
 }
 
 Builtin builtin_of(Reason reason) {
@@ -224,9 +226,8 @@ std::string recorded_sentence(const RecordedError& e, const std::string& message
     case FR_ERR_INDEX:
       return fmt::format("index {} is out of bounds for axis {} with size {}", e.values[0], e.values[1], e.values[2]);
     case FR_ERR_SHAPE:
-      return message.empty()
-                 ? fmt::format("extents {} and {} of axis {} differ", e.values[0], e.values[1], e.values[2])
-                 : message;
+      return message.empty() ? fmt::format("extents {} and {} of axis {} differ", e.values[0], e.values[1], e.values[2])
+                             : message;
     case FR_ERR_DOMAIN:
       return message.empty() ? fmt::format("{} is outside of the domain of the operation", e.values[0]) : message;
     case FR_ERR_ASSERT:
@@ -264,15 +265,16 @@ std::string tuple_text(const int64_t* values, int32_t count) {
 }
 
 Error refusal(const CallPlan& plan, const Frame& frame) {
-  return user_error(fmt::format("{}(): {}", plan.module->name, sentence(plan, frame)), builtin_of(frame.mismatch.reason));
+  return user_error(fmt::format("{}(): {}", plan.module->name, sentence(plan, frame)),
+                    builtin_of(frame.mismatch.reason));
 }
 
 Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded, const std::vector<Site>& sites) {
   const char* name = plan.module->name;
   if (recorded.code == 0)
-    return user_error(status >= FR_STATUS_USER ? fmt::format("{}(): the program returned status {}.", name, status)
-                                               : fmt::format("{}(): the run failed with status {} and recorded no error.",
-                                                             name, status),
+    return user_error(status >= FR_STATUS_USER
+                          ? fmt::format("{}(): the program returned status {}.", name, status)
+                          : fmt::format("{}(): the run failed with status {} and recorded no error.", name, status),
                       Builtin::Runtime);
   static const Site kNowhere;
   const bool known = recorded.site >= 0 && static_cast<size_t>(recorded.site) < sites.size();

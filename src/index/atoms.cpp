@@ -45,7 +45,8 @@ Expr floordiv_constant(const Expr& a, int64_t d) {
     return quotient.build() + floordiv_constant(rest, d / g);
   }
   // (x // c + k) // d is (x + c * k) // (c * d).
-  const Atom* inner = as_atom(rest - Expr(rest.node().constant));
+  const Expr variable_part = rest - Expr(rest.node().constant);
+  const Atom* inner = as_atom(variable_part);
   if (inner && inner->kind == AtomKind::FloorDiv) {
     auto c = inner->operand(1).constant();
     int64_t divisor;

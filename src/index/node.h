@@ -79,8 +79,9 @@ std::pair<Expr, Expr> divide(const Expr& a, const Expr& b);
 uint64_t content(const Expr& expr);
 // All coefficients and the constant divided by a common divisor.
 Expr divide_exactly(const Expr& expr, int64_t divisor);
-// The sole factor of an expression that is one atom.
+// The sole factor of an expression that is one atom, else null; valid while the expression lives.
 const Atom* as_atom(const Expr& expr);
+const Atom* as_atom(Expr&& expr) = delete;
 // Spells k*x - k*c*(x // c) as k*Mod(x, c) where that is not longer. The result is not canonical: only for text,
 // postfix code and bounds.
 Expr with_mods(const Expr& expr);

@@ -18,16 +18,17 @@ template <class Entry>
 void check_table(const Entry* table, uint32_t count, const char* what, std::string_view origin) {
   if (count == 0) return;
   if (table == nullptr)
-    throw incompatible(fmt::format("'{}' says that it has {} {} but does not list them; build it again.", origin, count,
-                                   what));
+    throw incompatible(
+        fmt::format("'{}' says that it has {} {} but does not list them; build it again.", origin, count, what));
   if (table->size < sizeof(Entry))
-    throw incompatible(fmt::format("'{}' describes its {} in {} bytes each, but at least {} are expected; build it "
-                                   "again.",
-                                   origin, what, table->size, sizeof(Entry)));
+    throw incompatible(
+        fmt::format("'{}' describes its {} in {} bytes each, but at least {} are expected; build it "
+                    "again.",
+                    origin, what, table->size, sizeof(Entry)));
   for (uint32_t i = 1; i < count; ++i)
     if (entry_at(table, i).size != table->size)
-      throw incompatible(fmt::format("'{}' describes its {} in entries of different sizes; build it again.", origin,
-                                     what));
+      throw incompatible(
+          fmt::format("'{}' describes its {} in entries of different sizes; build it again.", origin, what));
 }
 
 std::vector<std::string> split(std::string_view list) {
@@ -65,9 +66,10 @@ void check_descriptor(const FrModule& d, std::string_view origin) {
     throw incompatible(fmt::format("'{}' lacks its name or an entry point; build it again.", origin));
   const auto missing = missing_features(split(fact_of(d, "features")));
   if (!missing.empty())
-    throw incompatible(fmt::format("'{}' uses CPU features that this machine lacks ({}); build it here, or with "
-                                   "target='baseline'.",
-                                   origin, fmt::join(missing, ", ")));
+    throw incompatible(
+        fmt::format("'{}' uses CPU features that this machine lacks ({}); build it here, or with "
+                    "target='baseline'.",
+                    origin, fmt::join(missing, ", ")));
 }
 
 }  // namespace ferrule

@@ -9,7 +9,8 @@ namespace ferrule {
 // this library knows, all of one size.
 template <class Entry>
 const Entry& entry_at(const Entry* table, uint32_t i) {
-  return *reinterpret_cast<const Entry*>(reinterpret_cast<const char*>(table) + static_cast<uintptr_t>(i) * table->size);
+  return *reinterpret_cast<const Entry*>(reinterpret_cast<const char*>(table) +
+                                         static_cast<uintptr_t>(i) * table->size);
 }
 
 }  // namespace ferrule

@@ -34,8 +34,9 @@ void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw internal_error(fmt::format("A module of {} bytes cannot be kept in memory: {}.", bytes.size(),
-                                                errno_text(errno)));
+    if (n < 0)
+      throw internal_error(
+          fmt::format("A module of {} bytes cannot be kept in memory: {}.", bytes.size(), errno_text(errno)));
     bytes.remove_prefix(static_cast<size_t>(n));
   }
 }
@@ -57,7 +58,8 @@ const FrModule* map_library(std::string_view bytes, const std::string& label, ui
     throw internal_error(fmt::format("The memory file of a module cannot be sealed: {}.", errno_text(errno)));
   void* library = dlopen(unique_path(file.get(), serial).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
-    throw Error(ErrorKind::Incompatible, fmt::format("'{}' cannot be mapped as a shared library: {}.", label, dlerror()));
+    throw Error(ErrorKind::Incompatible,
+                fmt::format("'{}' cannot be mapped as a shared library: {}.", label, dlerror()));
   const void* symbol = dlsym(library, FR_MODULE_SYMBOL);
   if (symbol == nullptr)
     throw Error(ErrorKind::Incompatible,
@@ -65,7 +67,8 @@ const FrModule* map_library(std::string_view bytes, const std::string& label, ui
   return static_cast<const FrModule*>(symbol);
 }
 
-std::shared_ptr<const Module> load_labelled(std::string_view bytes, const std::string& digest, const std::string& label) {
+std::shared_ptr<const Module> load_labelled(std::string_view bytes, const std::string& digest,
+                                            const std::string& label) {
   Registry& known = registry();
   const std::lock_guard lock(known.mutex);
   if (const auto found = known.by_digest.find(digest); found != known.by_digest.end()) return found->second;

@@ -27,8 +27,8 @@ class Module {
 
 // Maps a shared library given by its bytes and checks its descriptor. `digest` identifies the bytes and has been
 // verified by the caller; equal digests give the Module that is mapped already. The file system is not touched, so that
-// nothing can come between check and use. Raises Incompatible for another ABI or missing CPU features, Internal where the
-// system refuses to map the library. No function of the module runs.
+// nothing can come between check and use. Raises Incompatible for another ABI or missing CPU features, Internal where
+// the system refuses to map the library. No function of the module runs.
 std::shared_ptr<const Module> load_module(std::string_view bytes, const std::string& digest);
 
 // The same for a file: reads it once, and takes the SHA-256 of what was read as the digest.

@@ -154,6 +154,74 @@ Expr linear_address(const Loops& loops, const Access& access) {
   return address;
 }
 
+namespace {
+
+// Calls for every buffer id that statements hold.
+template <class Visit>
+void visit_ids(Block& block, const Visit& visit) {
+  for (Stmt& stmt : block) {
+    if (Nest* nest = std::get_if<Nest>(&stmt.node)) {
+      nest_accesses(*nest, [&](Access& access, bool) { visit(access.buffer); });
+    } else if (For* loop = std::get_if<For>(&stmt.node)) {
+      visit_ids(loop->body, visit);
+    } else if (While* repeat = std::get_if<While>(&stmt.node)) {
+      visit_ids(repeat->test, visit);
+      visit(repeat->condition.buffer);
+      visit_ids(repeat->body, visit);
+    } else if (If* branch = std::get_if<If>(&stmt.node)) {
+      if (!branch->condition) visit(branch->flag.buffer);
+      visit_ids(branch->then_block, visit);
+      visit_ids(branch->else_block, visit);
+    } else if (Define* define = std::get_if<Define>(&stmt.node)) {
+      visit(define->value.buffer);
+    } else if (BindAll* all = std::get_if<BindAll>(&stmt.node)) {
+      for (Bind& bind : all->binds) visit(bind.pointer), visit(bind.target.buffer);
+    } else if (Make* make = std::get_if<Make>(&stmt.node)) {
+      visit(make->buffer);
+      for (BufferId& pointer : make->avoid) visit(pointer);
+    } else if (Check* check = std::get_if<Check>(&stmt.node)) {
+      if (!check->condition) visit(check->flag.buffer);
+    }
+  }
+}
+
+}  // namespace
+
+void remove_unused_buffers(Loops& loops) {
+  const size_t count = loops.buffers.size();
+  std::vector<bool> used(count, false);
+  for (BufferId b = 0; b < count; ++b) used[b] = loops.buffers[b].place == Place::Argument;
+  visit_ids(loops.body, [&](BufferId& id) { used[id] = true; });
+  // What a used pointer or alias stands for is used; bases may follow their aliases, so until nothing changes.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (BufferId b = 0; b < count; ++b) {
+      if (!used[b]) continue;
+      const auto use = [&](BufferId id) { changed = changed || !used[id], used[id] = true; };
+      if (loops.buffers[b].place == Place::Alias) use(loops.buffers[b].base);
+      for (BufferId target : loops.buffers[b].may_be) use(target);
+    }
+  }
+  std::vector<BufferId> renamed(count, kNone);
+  std::vector<Buffer> kept;
+  for (BufferId b = 0; b < count; ++b) {
+    if (!used[b]) continue;
+    renamed[b] = BufferId(kept.size());
+    kept.push_back(std::move(loops.buffers[b]));
+  }
+  for (Buffer& buffer : kept) {
+    if (buffer.place == Place::Alias) buffer.base = renamed[buffer.base];
+    for (BufferId& target : buffer.may_be) target = renamed[target];
+  }
+  loops.buffers = std::move(kept);
+  visit_ids(loops.body, [&](BufferId& id) { id = renamed[id]; });
+  for (Argument& argument : loops.arguments) {
+    if (argument.kind == ArgumentKind::Array) argument.buffer = renamed[argument.buffer];
+  }
+  std::erase_if(loops.distinct, [&](const auto& pair) { return !used[pair.first] || !used[pair.second]; });
+  for (auto& [a, b] : loops.distinct) a = renamed[a], b = renamed[b];
+}
+
 SymbolId axis_variable(Symbols& symbols, int depth) {
   // '$' keeps the name apart from every name of the user's.
   const std::string name = "$" + std::to_string(depth);

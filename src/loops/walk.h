@@ -42,6 +42,9 @@ std::vector<SymbolId> free_symbols(const Nest& nest);
 // Elements from the first element of the buffer's memory pointer.
 Expr linear_address(const Loops& loops, const Access& access);
 
+// Removes buffers that no statement touches and renumbers the rest; buffers of arguments stay, descriptors describe them.
+void remove_unused_buffers(Loops& loops);
+
 // The variable of axis `depth`, shared by all nests.
 SymbolId axis_variable(Symbols& symbols, int depth);
 

@@ -36,7 +36,7 @@ void mark_symbolized(const Region& region, std::vector<bool>& defined) {
 }  // namespace
 
 Lowering::Lowering(const Program& program, const ProgramFacts& facts)
-    : program_(program), facts_(facts), entry_facts_(&program.symbols) {
+    : program_(program), facts_(facts), entry_facts_(&out_.symbols) {
   out_.name = program.name;
   out_.symbols = program.symbols;
   out_.sources = program.sources;
@@ -118,20 +118,24 @@ BufferId Lowering::new_buffer(std::string name, DType dtype, std::vector<Expr> s
   return BufferId(out_.buffers.size() - 1);
 }
 
-void Lowering::make_if_opaque(BufferId id) {
-  const loops::Buffer& buffer = out_.buffers[id];
-  bool known = true;
-  for (const Expr& extent : buffer.shape) {
-    for (SymbolId symbol : extent.symbols()) known = known && entry_known_[symbol];
+bool Lowering::known_at_entry(const std::vector<Expr>& shape) const {
+  for (const Expr& extent : shape) {
+    for (SymbolId symbol : extent.symbols()) {
+      if (symbol >= entry_known_.size() || !entry_known_[symbol]) return false;
+    }
   }
-  if (!known) append({loops::Make{.buffer = id}});
+  return true;
+}
+
+void Lowering::make_if_opaque(BufferId id) {
+  if (!known_at_entry(out_.buffers[id].shape)) append({loops::Make{.buffer = id}});
 }
 
 BufferId Lowering::memory_for(ValueId value, const ValueType& type) {
   if (memory_[value] != kNone) return memory_[value];
   const auto returned = returned_.find(value);
   const bool direct = type.kind == ValueKind::Array && returned != returned_.end();
-  const BufferId id = new_buffer(direct ? fmt::format("result{}", returned->second) : type.kind == ValueKind::Array ? "t" : "s",
+  const BufferId id = new_buffer(direct ? fmt::format("result{}", returned->second) : type.kind == ValueKind::Array ? "tmp" : "s",
                                  type.dtype, canonical(type.shape));
   if (direct) {
     const bool known = out_.returns[returned->second].kind == FR_RETURN_ARRAY;
@@ -161,11 +165,9 @@ void Lowering::plan_returns() {
       ret.dtype = type.dtype;
       ret.shape = canonical(type.shape);
       ret.weak = type.weak;
-      bool known = true;
-      for (const Expr& extent : ret.shape) {
-        for (SymbolId symbol : extent.symbols()) known = known && entry_known_[symbol];
-      }
-      ret.kind = type.kind == ValueKind::Scalar ? FR_RETURN_SCALAR : known ? FR_RETURN_ARRAY : FR_RETURN_DYNAMIC;
+      ret.kind = type.kind == ValueKind::Scalar      ? FR_RETURN_SCALAR
+                 : known_at_entry(ret.shape) ? FR_RETURN_ARRAY
+                                             : FR_RETURN_DYNAMIC;
       BufferId base = type.kind == ValueKind::View ? type.buffer : kNone;
       Expr offset = 0;
       while (base != kNone && out_.buffers[base].place == loops::Place::Alias) {
@@ -178,16 +180,7 @@ void Lowering::plan_returns() {
         const std::vector<Expr> origin(type.shape.size(), Expr(0));
         ret.byte_offset =
             (linear_address(out_, view_access(type, origin)) + offset) * Expr(int64_t(item_size(type.dtype)));
-        for (size_t axis = 0; axis < type.shape.size(); ++axis) {
-          Expr stride = 0;
-          for (size_t source = 0; source < type.map.axes.size(); ++source) {
-            for (const AxisTerm& term : type.map.axes[source].terms) {
-              if (term.axis != int(axis)) continue;
-              stride = stride + canonical(term.step) * out_.buffers[type.buffer].strides[source];
-            }
-          }
-          ret.strides.push_back(stride);
-        }
+        for (size_t axis = 0; axis < type.shape.size(); ++axis) ret.strides.push_back(view_stride(type, int(axis)));
       } else if (type.kind == ValueKind::Array) {
         returned_.insert({result.value, int(r)});
       }
@@ -247,6 +240,51 @@ void Lowering::make_alias_pairs() {
   }
 }
 
+// Pointers that nothing looks through are not bound, and no memory has to avoid them.
+void Lowering::drop_unused_pointers() {
+  std::vector<bool> used(out_.buffers.size(), false);
+  const auto use = [&](BufferId buffer) {
+    while (buffer != kNone && !used[buffer]) {
+      used[buffer] = true;
+      buffer = out_.buffers[buffer].place == loops::Place::Alias ? out_.buffers[buffer].base : kNone;
+    }
+  };
+  loops::for_each_access(out_.body, [&](const loops::Access& access, bool) { use(access.buffer); });
+  for (bool changed = true; changed;) {
+    changed = false;
+    loops::for_each_stmt(out_.body, [&](const loops::Stmt& stmt) {
+      const auto* all = std::get_if<loops::BindAll>(&stmt.node);
+      if (all == nullptr) return;
+      for (const loops::Bind& bind : all->binds) {
+        if (!used[bind.pointer] || used[bind.target.buffer]) continue;
+        use(bind.target.buffer);
+        changed = true;
+      }
+    });
+  }
+  const auto drop = [&](const auto& self, loops::Block& block) -> void {
+    for (loops::Stmt& stmt : block) {
+      if (auto* all = std::get_if<loops::BindAll>(&stmt.node)) {
+        std::erase_if(all->binds, [&](const loops::Bind& bind) { return !used[bind.pointer]; });
+      } else if (auto* make = std::get_if<loops::Make>(&stmt.node)) {
+        std::erase_if(make->avoid, [&](BufferId pointer) { return !used[pointer]; });
+        out_.buffers[make->buffer].slots = int(make->avoid.size()) + 1;
+      } else if (auto* loop = std::get_if<loops::For>(&stmt.node)) {
+        self(self, loop->body);
+      } else if (auto* repeat = std::get_if<loops::While>(&stmt.node)) {
+        self(self, repeat->test), self(self, repeat->body);
+      } else if (auto* branch = std::get_if<loops::If>(&stmt.node)) {
+        self(self, branch->then_block), self(self, branch->else_block);
+      }
+    }
+    std::erase_if(block, [](const loops::Stmt& stmt) {
+      const auto* all = std::get_if<loops::BindAll>(&stmt.node);
+      return all != nullptr && all->binds.empty();
+    });
+  };
+  drop(drop, out_.body);
+}
+
 loops::Loops Lowering::run() {
   make_buffers();
   plan_returns();
@@ -254,6 +292,7 @@ loops::Loops Lowering::run() {
   lower_region(program_.body, out_.body);
   block_ = &out_.body;
   finish_returns();
+  drop_unused_pointers();
   make_alias_pairs();
   return std::move(out_);
 }

@@ -15,14 +15,6 @@ void Lowering::place_carried(const Op& op) {
     // The parameter's type names the extents that change from one iteration to the next.
     const ValueType& type = program_.type(op.regions.back().params[i]);
     if (type.kind == ValueKind::View) continue;
-    if (type.kind == ValueKind::Array) {
-      for (const Expr& extent : type.shape) {
-        const std::optional<SymbolId> symbol = extent.as_symbol();
-        if (symbol && out_.symbols[*symbol].kind == SymbolKind::Opaque && !symbolized_[*symbol]) {
-          throw unsupported("Ferrule does not carry an array whose shape changes from one iteration of a loop to the next yet.");
-        }
-      }
-    }
     const BufferId buffer = memory_for(op.results[i], type);
     for (const Region& region : op.regions) {
       if (i < region.params.size()) memory_[region.params[i]] = buffer;
@@ -48,46 +40,54 @@ std::vector<std::vector<ValueId>> Lowering::loop_pointers(const Op& op) const {
   return pointers;
 }
 
-void Lowering::assign(const std::vector<BufferId>& targets, const std::vector<std::vector<ValueId>>& pointers,
-                      const std::vector<ValueId>& sources) {
-  // What is overwritten below and still to be read moves aside first.
-  std::map<BufferId, BufferId> aside;
-  for (size_t i = 0; i < sources.size(); ++i) {
-    const BufferId from = targets[i] == kNone ? kNone : memory_[sources[i]];
-    if (from == kNone || from == targets[i] || aside.count(from)) continue;
-    if (std::find(targets.begin(), targets.end(), from) == targets.end()) continue;
-    const loops::Buffer& buffer = out_.buffers[from];
-    const BufferId copy_of = new_buffer(buffer.name, buffer.dtype, buffer.shape);
-    make_if_opaque(copy_of);
-    copy_memory(from, copy_of);
-    aside[from] = copy_of;
-  }
-  loops::BindAll binds;
-  std::map<SymbolId, Expr> moved;  // extents and strides that follow the pointers
-  for (size_t i = 0; i < sources.size(); ++i) {
-    for (ValueId pointer : pointers[i]) {
-      const BufferId carried = program_.type(pointer).buffer;
-      const ValueType& source = program_.type(sources[i]);
-      const loops::Access first = view_access(source, std::vector<Expr>(source.shape.size(), Expr(0)));
-      binds.binds.push_back({.pointer = carried, .target = first});
-      const auto follow = [&](const Expr& expected, const Expr& actual) {
-        const std::optional<SymbolId> symbol = expected.as_symbol();
-        if (!symbol || expected == actual) return;
-        if (out_.symbols[*symbol].kind == SymbolKind::Opaque && !symbolized_[*symbol]) moved.insert({*symbol, actual});
-      };
-      for (size_t axis = 0; axis < source.shape.size(); ++axis) {
-        follow(out_.buffers[carried].shape[axis], canonical(source.shape[axis]));
-        Expr stride = 0;
-        for (size_t of = 0; of < source.map.axes.size(); ++of) {
-          for (const AxisTerm& term : source.map.axes[of].terms) {
-            if (term.axis == int(axis)) stride = stride + canonical(term.step) * out_.buffers[source.buffer].strides[of];
-          }
-        }
-        follow(out_.buffers[carried].strides[axis], stride);
-      }
+std::optional<SymbolId> Lowering::carried_symbol(const Expr& expr) const {
+  const std::optional<SymbolId> symbol = expr.as_symbol();
+  if (!symbol || *symbol >= symbolized_.size() || symbolized_[*symbol]) return std::nullopt;
+  if (out_.symbols[*symbol].kind != SymbolKind::Opaque) return std::nullopt;
+  return symbol;
+}
+
+Expr Lowering::view_stride(const ValueType& view, int axis) const {
+  Expr stride = 0;
+  for (size_t of = 0; of < view.map.axes.size(); ++of) {
+    for (const AxisTerm& term : view.map.axes[of].terms) {
+      if (term.axis == axis) stride = stride + canonical(term.step) * out_.buffers[view.buffer].strides[of];
     }
   }
+  return stride;
+}
+
+void Lowering::assign(const std::vector<BufferId>& targets, const std::vector<std::vector<ValueId>>& pointers,
+                      const std::vector<ValueId>& sources) {
+  // Extents and strides that change with what is carried: symbol -> value, computed before anything moves.
+  std::map<SymbolId, Expr> moved;
+  std::set<SymbolId> in_arrays;
+  const auto follow = [&](const Expr& expected, const Expr& actual) {
+    const std::optional<SymbolId> symbol = carried_symbol(expected);
+    if (symbol && !(expected == actual)) moved.insert({*symbol, actual});
+  };
+  loops::BindAll binds;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    const ValueType& source = program_.type(sources[i]);
+    for (ValueId pointer : pointers[i]) {
+      const BufferId carried = program_.type(pointer).buffer;
+      const std::vector<Expr> origin(source.shape.size(), Expr(0));
+      binds.binds.push_back({.pointer = carried, .target = view_access(source, origin)});
+      for (size_t axis = 0; axis < source.shape.size(); ++axis) {
+        follow(out_.buffers[carried].shape[axis], canonical(source.shape[axis]));
+        follow(out_.buffers[carried].strides[axis], view_stride(source, int(axis)));
+      }
+    }
+    if (source.kind != ValueKind::Array) continue;
+    for (size_t axis = 0; axis < source.shape.size(); ++axis) {
+      const Expr& extent = out_.buffers[targets[i]].shape[axis];
+      follow(extent, canonical(source.shape[axis]));
+      if (const std::optional<SymbolId> symbol = carried_symbol(extent)) in_arrays.insert(*symbol);
+    }
+  }
+  // Each new extent goes to a variable, and to a symbol of its own for arrays that wait while the old extent is in use.
   std::vector<loops::Define> defines;
+  std::map<SymbolId, Expr> waiting;
   for (const auto& [symbol, value] : moved) {
     const loops::Aliases aliases(out_);
     const BufferId buffer = new_buffer("s", DType::I64, {});
@@ -95,16 +95,51 @@ void Lowering::assign(const std::vector<BufferId>& targets, const std::vector<st
     const int result = body.index(value);
     body.store({.buffer = buffer}, result);
     finish_nest({}, body, -1);
+    if (in_arrays.count(symbol)) {
+      const std::string name = out_.symbols[symbol].name + "_next";
+      const SymbolId next = out_.symbols.add(name, SymbolKind::Opaque, out_.symbols[symbol].nonnegative);
+      append({loops::Define{.symbol = next, .value = {.buffer = buffer}}});
+      waiting.insert({symbol, Expr::symbol(next)});
+    }
     defines.push_back({.symbol = symbol, .value = {.buffer = buffer}});
   }
+  // What is overwritten below and still to be read moves aside first: by memory, except for arrays that change their shape,
+  // whose copies have the new one.
+  std::map<BufferId, BufferId> aside;
+  std::vector<BufferId> reshaped(sources.size(), kNone);
   for (size_t i = 0; i < sources.size(); ++i) {
-    if (targets[i] == kNone || memory_[sources[i]] == targets[i]) continue;
+    const BufferId from = targets[i] == kNone ? kNone : memory_[sources[i]];
+    if (from == kNone || from == targets[i]) continue;
+    const std::vector<Expr> shape = out_.buffers[targets[i]].shape;
+    std::vector<Expr> next_shape;
+    for (const Expr& extent : shape) {
+      const std::optional<SymbolId> symbol = carried_symbol(extent);
+      next_shape.push_back(symbol && waiting.count(*symbol) ? waiting.at(*symbol) : extent);
+    }
+    const DType dtype = out_.buffers[from].dtype;
+    if (next_shape != shape) {
+      reshaped[i] = new_buffer(out_.buffers[from].name, dtype, next_shape);
+      make_if_opaque(reshaped[i]);
+      copy_memory(from, reshaped[i], program_.type(sources[i]).shape);
+    } else if (std::find(targets.begin(), targets.end(), from) != targets.end() && !aside.count(from)) {
+      aside[from] = new_buffer(out_.buffers[from].name, dtype, out_.buffers[from].shape);
+      make_if_opaque(aside[from]);
+      copy_memory(from, aside[from], out_.buffers[from].shape);
+    }
+  }
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (targets[i] == kNone || memory_[sources[i]] == targets[i] || reshaped[i] != kNone) continue;
     const auto moved_aside = aside.find(memory_[sources[i]]);
-    if (moved_aside != aside.end()) copy_memory(moved_aside->second, targets[i]);
+    if (moved_aside != aside.end()) copy_memory(moved_aside->second, targets[i], out_.buffers[targets[i]].shape);
     else copy(sources[i], targets[i]);
   }
   if (!binds.binds.empty()) append({std::move(binds)});
   for (const loops::Define& define : defines) append({define});
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (reshaped[i] == kNone) continue;
+    append({loops::Make{.buffer = targets[i]}});
+    copy_memory(reshaped[i], targets[i], out_.buffers[targets[i]].shape);
+  }
 }
 
 void Lowering::lower_for(const Op& op) {

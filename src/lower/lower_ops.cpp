@@ -79,9 +79,9 @@ void Lowering::copy(ValueId source, BufferId target) {
   finish_nest(std::move(over), body, -1);
 }
 
-void Lowering::copy_memory(BufferId source, BufferId target) {
+void Lowering::copy_memory(BufferId source, BufferId target, const std::vector<Expr>& shape) {
   const loops::Aliases aliases(out_);
-  Domain over = domain(out_.buffers[target].shape);
+  Domain over = domain(shape);
   NestBuilder body(&aliases);
   const int value = body.load({.buffer = source, .index = over.index}, out_.buffers[source].dtype);
   body.store({.buffer = target, .index = over.index}, value);

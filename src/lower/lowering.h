@@ -29,6 +29,7 @@ class Lowering {
   void make_buffers();
   void plan_returns();
   void finish_returns();
+  void drop_unused_pointers();
   void make_alias_pairs();
   Expr canonical(const Expr& expr) const { return entry_facts_.canonical(expr); }
   std::vector<Expr> canonical(const std::vector<Expr>& exprs) const;
@@ -36,6 +37,8 @@ class Lowering {
   BufferId memory_for(ValueId value, const ValueType& type);
   BufferId new_buffer(std::string name, DType dtype, std::vector<Expr> shape);
   std::string fresh_name(const std::string& name);
+  // Whether a call knows the shape before it runs.
+  bool known_at_entry(const std::vector<Expr>& shape) const;
   // The statement that makes memory whose size no caller can know.
   void make_if_opaque(BufferId buffer);
 
@@ -49,7 +52,8 @@ class Lowering {
   loops::Access scalar_access(ValueId value);
   void finish_nest(Domain domain, loops::NestBuilder& body, int site);
   void copy(ValueId source, BufferId target);
-  void copy_memory(BufferId source, BufferId target);
+  // `shape`: that of both.
+  void copy_memory(BufferId source, BufferId target, const std::vector<Expr>& shape);
   void lower_elementwise(const Op& op);
   void lower_remap(const Op& op);
   void lower_store(const Op& op);
@@ -65,6 +69,10 @@ class Lowering {
   // carried i of `op` = sources[i], all at once. `pointers[i]`: the views that follow.
   void assign(const std::vector<BufferId>& targets, const std::vector<std::vector<ValueId>>& pointers,
               const std::vector<ValueId>& sources);
+  // The symbol, if the expression is one whose value comes with what a region carries.
+  std::optional<SymbolId> carried_symbol(const Expr& expr) const;
+  // Elements from one index of a view's axis to the next.
+  Expr view_stride(const ValueType& view, int axis) const;
   std::vector<std::vector<ValueId>> loop_pointers(const Op& op) const;
   std::vector<BufferId> carried_memory(const std::vector<ValueId>& values) const;
 

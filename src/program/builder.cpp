@@ -13,8 +13,7 @@ namespace {
 
 void require_computable(DType dtype, std::string_view what) {
   if (!is_computable(dtype))
-    throw unsupported(
-        fmt::format("Ferrule does not {} {} yet; use float32 or float64 arrays.", what, name_of(dtype)));
+    throw unsupported(fmt::format("Ferrule does not {} {} yet; use float32 or float64 arrays.", what, name_of(dtype)));
 }
 
 size_t mix(size_t seed, size_t value) { return (seed ^ value) * 0x9e3779b97f4a7c15u + (seed >> 29); }
@@ -80,7 +79,9 @@ std::string integer_text(DType dtype, uint64_t bits) {
   return dtype == DType::U64 ? fmt::format("{}", bits) : fmt::format("{}", static_cast<int64_t>(bits));
 }
 
-ValueType scalar_type(DType dtype, bool weak = false) { return {.kind = ValueKind::Scalar, .dtype = dtype, .weak = weak}; }
+ValueType scalar_type(DType dtype, bool weak = false) {
+  return {.kind = ValueKind::Scalar, .dtype = dtype, .weak = weak};
+}
 
 ValueType array_type(DType dtype, std::vector<Expr> shape) {
   if (shape.empty()) return scalar_type(dtype);
@@ -108,8 +109,9 @@ bool ProgramBuilder::visible(ValueId value) const {
 const ValueType& ProgramBuilder::use(ValueId id) const {
   if (id >= definitions_.size()) throw internal_error(fmt::format("There is no value {} in this program.", id));
   if (!visible(id))
-    throw user_error("A value that was computed inside a loop or branch is used after it ended; carry it out by a name.",
-                     Builtin::Runtime);
+    throw user_error(
+        "A value that was computed inside a loop or branch is used after it ended; carry it out by a name.",
+        Builtin::Runtime);
   return program_.values[id];
 }
 
@@ -173,8 +175,8 @@ void ProgramBuilder::add_source(const Expr& expr, uint8_t source, int argument, 
   }
 }
 
-ValueId ProgramBuilder::array_argument(std::string name, DType dtype, std::vector<Expr> shape, std::vector<Expr> strides,
-                                       Layout layout, int inner_axis, bool hidden) {
+ValueId ProgramBuilder::array_argument(std::string name, DType dtype, std::vector<Expr> shape,
+                                       std::vector<Expr> strides, Layout layout, int inner_axis, bool hidden) {
   const int index = static_cast<int>(program_.arguments.size());
   for (size_t i = 0; i < shape.size(); ++i) add_source(shape[i], FR_SYMBOL_EXTENT, index, static_cast<int>(i));
   for (size_t i = 0; i < strides.size(); ++i) add_source(strides[i], FR_SYMBOL_STRIDE, index, static_cast<int>(i));
@@ -222,8 +224,7 @@ ValueId ProgramBuilder::scalar_argument(std::string name, DType dtype, bool weak
 }
 
 void ProgramBuilder::static_argument(std::string name, std::string repr) {
-  program_.arguments.push_back(
-      {.name = std::move(name), .kind = ArgumentKind::Static, .static_text = std::move(repr)});
+  program_.arguments.push_back({.name = std::move(name), .kind = ArgumentKind::Static, .static_text = std::move(repr)});
 }
 
 ValueId ProgramBuilder::constant(DType dtype, uint64_t bits, bool weak) {
@@ -392,7 +393,8 @@ void ProgramBuilder::store(ValueId target, ValueId value) {
   // Leading axes of extent 1 that the target lacks are dropped, as in NumPy's assignment.
   std::vector<Expr> source_shape = given.shape;
   size_t extra = 0;
-  while (source_shape.size() - extra > type.shape.size() && facts_.canonical(source_shape[extra]).is_constant(1)) ++extra;
+  while (source_shape.size() - extra > type.shape.size() && facts_.canonical(source_shape[extra]).is_constant(1))
+    ++extra;
   source_shape.erase(source_shape.begin(), source_shape.begin() + extra);
   bool fits = source_shape.size() <= type.shape.size();
   for (size_t i = 0; fits && i < source_shape.size(); ++i) {
@@ -421,14 +423,16 @@ ValueId ProgramBuilder::reduce(ReduceOp op, ValueId value, std::vector<int> axes
   require_computable(*dtype, "compute with");
   if (!std::is_sorted(axes.begin(), axes.end()) || std::adjacent_find(axes.begin(), axes.end()) != axes.end() ||
       (!axes.empty() && (axes.front() < 0 || axes.back() >= static_cast<int>(given.shape.size()))))
-    throw internal_error(fmt::format("Axes of '{}' must ascend within the operand's {} axes.", info(op).name, given.shape.size()));
+    throw internal_error(
+        fmt::format("Axes of '{}' must ascend within the operand's {} axes.", info(op).name, given.shape.size()));
   ValueId operand = as_value(value);
   if (given.dtype != *dtype || given.weak) operand = cast(operand, *dtype);
   if (axes.empty()) return operand;
   std::vector<Expr> shape;
   for (size_t i = 0; i < given.shape.size(); ++i)
     if (!std::binary_search(axes.begin(), axes.end(), static_cast<int>(i))) shape.push_back(given.shape[i]);
-  Op reduction{.kind = OpKind::Reduce, .operands = {operand}, .reduce_op = op, .dtype = *dtype, .axes = std::move(axes)};
+  Op reduction{
+      .kind = OpKind::Reduce, .operands = {operand}, .reduce_op = op, .dtype = *dtype, .axes = std::move(axes)};
   return append(std::move(reduction), array_type(*dtype, std::move(shape)));
 }
 

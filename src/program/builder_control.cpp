@@ -8,7 +8,8 @@ namespace ferrule {
 
 ValueId ProgramBuilder::carried_view(const ValueType& type, std::vector<Expr> strides, const char* name) {
   if (strides.size() != type.shape.size())
-    throw internal_error(fmt::format("A carried view of {} axes was given {} strides.", type.shape.size(), strides.size()));
+    throw internal_error(
+        fmt::format("A carried view of {} axes was given {} strides.", type.shape.size(), strides.size()));
   return whole_view(new_buffer({.name = name,
                                 .dtype = type.dtype,
                                 .shape = type.shape,
@@ -44,19 +45,20 @@ Region ProgramBuilder::close_region(std::vector<ValueId> yields) {
   return closed;
 }
 
-void ProgramBuilder::check_carried(std::span<const ValueId> values, std::span<const ValueId> params, const char* what) const {
+void ProgramBuilder::check_carried(std::span<const ValueId> values, std::span<const ValueId> params,
+                                   const char* what) const {
   if (values.size() != params.size())
     throw internal_error(fmt::format("A region with {} parameters got {} {}s.", params.size(), values.size(), what));
   for (size_t i = 0; i < values.size(); ++i) {
     const ValueType& given = program_.values[values[i]];
     const ValueType& expected = program_.values[params[i]];
     if (given.kind != expected.kind || given.dtype != expected.dtype || given.weak != expected.weak)
-      throw internal_error(fmt::format("The {} {} of a region has another kind or dtype ({}{}) than its parameter ({}{}).", what, i,
-                                       given.weak ? "weak " : "", name_of(given.dtype), expected.weak ? "weak " : "",
-                                       name_of(expected.dtype)));
+      throw internal_error(fmt::format(
+          "The {} {} of a region has another kind or dtype ({}{}) than its parameter ({}{}).", what, i,
+          given.weak ? "weak " : "", name_of(given.dtype), expected.weak ? "weak " : "", name_of(expected.dtype)));
     if (given.shape.size() != expected.shape.size())
-      throw internal_error(fmt::format("The {} {} of a region has rank {}, its parameter rank {}.", what, i, given.shape.size(),
-                                       expected.shape.size()));
+      throw internal_error(fmt::format("The {} {} of a region has rank {}, its parameter rank {}.", what, i,
+                                       given.shape.size(), expected.shape.size()));
     for (size_t axis = 0; axis < given.shape.size(); ++axis) {
       const auto symbol = expected.shape[axis].as_symbol();
       const bool carried = symbol && program_.symbols[*symbol].kind == SymbolKind::Opaque;
@@ -69,9 +71,10 @@ void ProgramBuilder::check_carried(std::span<const ValueId> values, std::span<co
     for (size_t axis = 0; axis < strides.size(); ++axis) {
       const auto symbol = expected_strides[axis].as_symbol();
       const bool carried = symbol && program_.symbols[*symbol].kind == SymbolKind::Opaque;
-      if (!carried && !expected.shape[axis].is_constant(1) && !facts_.prove_equal(strides[axis], expected_strides[axis]))
-        throw internal_error(fmt::format("The {} {} of a region has strides {}, its parameter {}.", what, i, shape_text(strides),
-                                         shape_text(expected_strides)));
+      if (!carried && !expected.shape[axis].is_constant(1) &&
+          !facts_.prove_equal(strides[axis], expected_strides[axis]))
+        throw internal_error(fmt::format("The {} {} of a region has strides {}, its parameter {}.", what, i,
+                                         shape_text(strides), shape_text(expected_strides)));
     }
   }
 }
@@ -149,8 +152,9 @@ std::vector<ValueId> ProgramBuilder::joined_results(const Region& then_region, c
       throw internal_error(fmt::format("The branches of an if yield different kinds or dtypes ({} and {}) as value {}.",
                                        name_of(a.dtype), name_of(b.dtype), i));
     if (!same_shape(a.shape, b.shape))
-      throw unsupported(fmt::format("Ferrule does not join arrays of shapes {} and {} from two branches; make them equal.",
-                                    shape_text(a.shape), shape_text(b.shape)));
+      throw unsupported(
+          fmt::format("Ferrule does not join arrays of shapes {} and {} from two branches; make them equal.",
+                      shape_text(a.shape), shape_text(b.shape)));
     if (a.kind != ValueKind::View) {
       results.push_back(new_value(a));
       continue;

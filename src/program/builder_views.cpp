@@ -16,10 +16,10 @@ std::vector<Expr> dense_strides(const std::vector<Expr>& shape) {
   return strides;
 }
 
-std::vector<int> wide_axes(const std::vector<Expr>& shape) {
+std::vector<int> wide_axes(const std::vector<Expr>& shape, const Facts& facts) {
   std::vector<int> axes;
   for (size_t i = 0; i < shape.size(); ++i)
-    if (!shape[i].is_constant(1)) axes.push_back(static_cast<int>(i));
+    if (!shape[i].is_constant(1) && facts.prove({Relation::Eq, shape[i], Expr(1)}) != true) axes.push_back(static_cast<int>(i));
   return axes;
 }
 
@@ -49,7 +49,8 @@ ValueId ProgramBuilder::alloc(std::string name, DType dtype, std::vector<Expr> s
   const BufferId buffer = new_buffer({.name = std::move(name), .dtype = dtype, .shape = shape});
   Op op{.kind = OpKind::Alloc, .dtype = dtype};
   op.buffer = buffer;
-  ValueType type{.kind = ValueKind::View, .dtype = dtype, .shape = shape, .buffer = buffer, .map = IndexMap::identity(shape)};
+  ValueType type{
+      .kind = ValueKind::View, .dtype = dtype, .shape = shape, .buffer = buffer, .map = IndexMap::identity(shape)};
   return append(std::move(op), std::move(type));
 }
 
@@ -65,7 +66,8 @@ ValueId ProgramBuilder::constant_array(std::string name, DType dtype, std::vecto
                                       .shape = extents,
                                       .storage = Storage::Constant,
                                       .bytes = std::move(bytes)});
-  ValueType type{.kind = ValueKind::View, .dtype = dtype, .shape = extents, .buffer = buffer, .map = IndexMap::identity(extents)};
+  ValueType type{
+      .kind = ValueKind::View, .dtype = dtype, .shape = extents, .buffer = buffer, .map = IndexMap::identity(extents)};
   return append(Op{.kind = OpKind::View}, std::move(type));
 }
 
@@ -134,7 +136,8 @@ std::vector<Expr> ProgramBuilder::broadcast_shape(std::string_view what, std::sp
       std::string shapes;
       for (const ValueId operand : operands) shapes += " " + shape_text(program_.values[operand].shape);
       throw user_error(
-          fmt::format("The operands of '{}' cannot be broadcast together with shapes{}; extents must be equal or 1.", what, shapes));
+          fmt::format("The operands of '{}' cannot be broadcast together with shapes{}; extents must be equal or 1.",
+                      what, shapes));
     }
   }
   return result;
@@ -164,14 +167,16 @@ ValueId ProgramBuilder::remap(ValueId array, IndexMap map) {
   }
   Op op{.kind = OpKind::Remap, .operands = {array}};
   op.map = map;
-  ValueType result{.kind = map.shape.empty() ? ValueKind::Scalar : ValueKind::Array, .dtype = dtype, .shape = map.shape};
+  ValueType result{
+      .kind = map.shape.empty() ? ValueKind::Scalar : ValueKind::Array, .dtype = dtype, .shape = map.shape};
   return append(std::move(op), std::move(result));
 }
 
 ValueId ProgramBuilder::window(ValueId value, IndexMap map) {
   const ValueType type = use(value);
   if (map.axes.size() != type.shape.size())
-    throw internal_error(fmt::format("A window over {} axes was given {} of them.", type.shape.size(), map.axes.size()));
+    throw internal_error(
+        fmt::format("A window over {} axes was given {} of them.", type.shape.size(), map.axes.size()));
   if (type.kind == ValueKind::Scalar) return fill(value, std::move(map.shape));
   if (type.kind == ValueKind::Array) return remap(value, std::move(map));
   if (map.is_identity(type.shape)) return value;
@@ -187,12 +192,13 @@ ValueId ProgramBuilder::reshape(ValueId value, std::vector<Expr> shape) {
   std::vector<Expr> old_shape;
   for (const Expr& extent : type.shape) old_shape.push_back(facts_.canonical(extent));
   if (!facts_.prove_equal(product(old_shape), product(shape)))
-    throw user_error(fmt::format("An array of shape {} cannot be reshaped to {}; the numbers of elements must be equal.",
-                                 shape_text(old_shape), shape_text(shape)));
+    throw user_error(
+        fmt::format("An array of shape {} cannot be reshaped to {}; the numbers of elements must be equal.",
+                    shape_text(old_shape), shape_text(shape)));
   if (type.kind == ValueKind::Scalar) return fill(value, std::move(shape));
 
   // Axes of extent 1 come and go by a window.
-  const std::vector<int> old_axes = wide_axes(old_shape), new_axes = wide_axes(shape);
+  const std::vector<int> old_axes = wide_axes(old_shape, facts_), new_axes = wide_axes(shape, facts_);
   std::vector<Expr> old_wide, new_wide;
   for (const int axis : old_axes) old_wide.push_back(old_shape[axis]);
   for (const int axis : new_axes) new_wide.push_back(shape[axis]);
@@ -217,7 +223,8 @@ ValueId ProgramBuilder::reshape(ValueId value, std::vector<Expr> shape) {
       for (size_t n = 1; !found && n < total; ++n) {
         const size_t m = total - n;
         if (n > old_left || m > new_left) continue;
-        if (!facts_.prove_equal(product(std::span(old_wide).subspan(old_at, n)), product(std::span(new_wide).subspan(new_at, m))))
+        if (!facts_.prove_equal(product(std::span(old_wide).subspan(old_at, n)),
+                                product(std::span(new_wide).subspan(new_at, m))))
           continue;
         groups.push_back({old_at, old_at + n, new_at, new_at + m});
         old_at += n;
@@ -255,7 +262,8 @@ ValueId ProgramBuilder::reshape(ValueId value, std::vector<Expr> shape) {
       id = known;
   }
   if (id == kNone) id = new_buffer(std::move(alias));
-  ValueType result{.kind = ValueKind::View, .dtype = type.dtype, .shape = shape, .buffer = id, .map = IndexMap::identity(shape)};
+  ValueType result{
+      .kind = ValueKind::View, .dtype = type.dtype, .shape = shape, .buffer = id, .map = IndexMap::identity(shape)};
   return append(Op{.kind = OpKind::View, .operands = {value}}, std::move(result));
 }
 

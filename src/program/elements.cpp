@@ -113,9 +113,9 @@ ElementFunction find(std::span<const DType> dtypes) {
 
 ElementFunction find(ElementOp op, std::span<const DType> dtypes) {
   switch (op) {
-#define FR_ELEMENTWISE(id, arity, rule, cost, flags, numpy, doc)              \
-  case ElementOp::id: {                                                       \
-    constexpr auto functor = [](auto... x) { return fr::id(x...); };          \
+#define FR_ELEMENTWISE(id, arity, rule, cost, flags, numpy, doc)                         \
+  case ElementOp::id: {                                                                  \
+    constexpr auto functor = [](auto... x) { return fr::id(x...); };                     \
     return find<DTypeRule::rule, arity, std::remove_const_t<decltype(functor)>>(dtypes); \
   }
 #include "program/ops.def"
@@ -130,7 +130,8 @@ ElementFunction element_function(ElementOp op, std::span<const DType> dtypes) {
     throw internal_error(fmt::format("'{}' takes {} operands, got {}.", info(op).name, info(op).arity, dtypes.size()));
   const ElementFunction found = find(op, dtypes);
   if (found == nullptr)
-    throw internal_error(fmt::format("'{}' does not compute with operands of dtype {}.", info(op).name, name_of(dtypes[0])));
+    throw internal_error(
+        fmt::format("'{}' does not compute with operands of dtype {}.", info(op).name, name_of(dtypes[0])));
   return found;
 }
 

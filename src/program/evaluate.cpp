@@ -18,7 +18,7 @@ using Indices = std::vector<int64_t>;
 
 // Memory of one buffer: where it lies, how much of it may be touched, which argument it belongs to.
 struct Memory {
-  uint8_t* first = nullptr;  // of element 0
+  uint8_t* first = nullptr;          // of element 0
   int64_t lowest = 0, highest = -1;  // elements that exist
   int argument = -1;
   std::shared_ptr<std::vector<uint8_t>> owner;
@@ -66,14 +66,18 @@ uint64_t read_bits(const uint8_t* at, int size) {
 class Evaluator {
  public:
   Evaluator(const Program& program, const std::vector<EvalArray>& arrays, const std::vector<uint64_t>& scalars)
-      : p_(program), values_(program.values.size()), buffers_(program.buffers.size()), symbols_(program.symbols.size()) {
+      : p_(program),
+        values_(program.values.size()),
+        buffers_(program.buffers.size()),
+        symbols_(program.symbols.size()) {
     for_each_op(p_.body, [&](const Op& op) {
       if (op.kind == OpKind::For || op.kind == OpKind::Symbolize) local_symbols_.insert(op.symbol);
     });
     bind_symbols(arrays, scalars);
     bind_arguments(arrays, scalars);
     for (const Guard& guard : p_.guards)
-      if (!ferrule::evaluate(guard.condition, symbols_)) throw user_error(fmt::format("The guard '{}' does not hold.", guard.text));
+      if (!ferrule::evaluate(guard.condition, symbols_))
+        throw user_error(fmt::format("The guard '{}' does not hold.", guard.text));
     for (BufferId id = 0; id < p_.buffers.size(); ++id)
       if (p_.buffers[id].storage == Storage::Constant) bind_constant(id);
   }
@@ -105,7 +109,8 @@ class Evaluator {
         value = s.source == FR_SYMBOL_EXTENT ? array.shape[s.axis] : array.strides[s.axis];
       }
       if ((value - s.offset) % s.coefficient != 0)
-        throw user_error(fmt::format("{} of argument '{}' does not give a whole '{}'.", value, argument.name, p_.symbols[s.symbol].name));
+        throw user_error(fmt::format("{} of argument '{}' does not give a whole '{}'.", value, argument.name,
+                                     p_.symbols[s.symbol].name));
       symbols_[s.symbol] = (value - s.offset) / s.coefficient;
     }
     for (size_t i = 0; i < p_.arguments.size(); ++i) {
@@ -118,7 +123,8 @@ class Evaluator {
   void check_rank(const Argument& argument, const EvalArray& array) const {
     const size_t rank = p_.buffers[argument.buffer].shape.size();
     if (array.shape.size() != rank || array.strides.size() != rank)
-      throw user_error(fmt::format("Argument '{}' must have {} axes, got {}.", argument.name, rank, array.shape.size()));
+      throw user_error(
+          fmt::format("Argument '{}' must have {} axes, got {}.", argument.name, rank, array.shape.size()));
   }
 
   void bind_arguments(const std::vector<EvalArray>& arrays, const std::vector<uint64_t>& scalars) {
@@ -132,7 +138,8 @@ class Evaluator {
       const Indices shape = numbers(buffer.shape), strides = strides_of(argument.buffer);
       for (size_t axis = 0; axis < shape.size(); ++axis) {
         if (array.shape[axis] != shape[axis])
-          throw user_error(fmt::format("'{}': shape[{}] = {}, but {} was expected.", argument.name, axis, array.shape[axis], shape[axis]));
+          throw user_error(fmt::format("'{}': shape[{}] = {}, but {} was expected.", argument.name, axis,
+                                       array.shape[axis], shape[axis]));
         if (count_of(shape) != 0 && shape[axis] > 1 && array.strides[axis] != strides[axis])
           throw user_error(fmt::format("'{}': strides[{}] = {} elements, but its layout has {}.", argument.name, axis,
                                        array.strides[axis], strides[axis]));
@@ -227,8 +234,8 @@ class Evaluator {
     int64_t at = window.offset;
     for (size_t axis = 0; axis < index.size(); ++axis) at += index[axis] * window.strides[axis];
     if (at < window.memory.lowest || at > window.memory.highest)
-      throw internal_error(fmt::format("The program touches element {} of memory with elements {} to {}.", at, window.memory.lowest,
-                                       window.memory.highest));
+      throw internal_error(fmt::format("The program touches element {} of memory with elements {} to {}.", at,
+                                       window.memory.lowest, window.memory.highest));
     return window.memory.first + at * item_size(dtype);
   }
 
@@ -268,7 +275,8 @@ class Evaluator {
       case OpKind::Fill: {
         EvalValue v = fresh(result_type());
         const std::vector<uint8_t>& element = value(op.operands[0]).bytes;
-        for (size_t at = 0; at < v.bytes.size(); at += element.size()) std::memcpy(&v.bytes[at], element.data(), element.size());
+        for (size_t at = 0; at < v.bytes.size(); at += element.size())
+          std::memcpy(&v.bytes[at], element.data(), element.size());
         values_[op.results[0]] = std::move(v);
         return;
       }
@@ -283,9 +291,11 @@ class Evaluator {
       case OpKind::Alloc: {
         const Indices shape = numbers(p_.buffers[op.buffer].shape);
         for (const int64_t extent : shape)
-          if (extent < 0) throw internal_error(fmt::format("The buffer '{}' has a negative extent.", p_.buffers[op.buffer].name));
+          if (extent < 0)
+            throw internal_error(fmt::format("The buffer '{}' has a negative extent.", p_.buffers[op.buffer].name));
         // Undefined contents: bytes that show when something reads them.
-        own_memory(op.buffer, std::vector<uint8_t>(static_cast<size_t>(count_of(shape) * item_size(p_.buffers[op.buffer].dtype)), 0xA5));
+        own_memory(op.buffer, std::vector<uint8_t>(
+                                  static_cast<size_t>(count_of(shape) * item_size(p_.buffers[op.buffer].dtype)), 0xA5));
         return set_view(op.results[0]);
       }
       case OpKind::Reduce:
@@ -306,7 +316,9 @@ class Evaluator {
     }
   }
 
-  bool holds(const Op& op) { return op.condition ? ferrule::evaluate(*op.condition, symbols_) : scalar(op.operands[0]) != 0; }
+  bool holds(const Op& op) {
+    return op.condition ? ferrule::evaluate(*op.condition, symbols_) : scalar(op.operands[0]) != 0;
+  }
 
   template <class F>
   void map_elements(const Op& op, F&& f) {
@@ -329,7 +341,8 @@ class Evaluator {
     const int64_t count = count_of(v.shape);
     for (const ValueId id : op.operands)
       if (p_.values[id].kind == ValueKind::Array && value(id).shape != v.shape)
-        throw internal_error(fmt::format("An operand of '{}' has another shape than the result.", info(op.element_op).name));
+        throw internal_error(
+            fmt::format("An operand of '{}' has another shape than the result.", info(op.element_op).name));
     const int size = item_size(v.dtype);
     uint64_t operands[3] = {0, 0, 0};
     for (int64_t i = 0; i < count; ++i) {
@@ -448,7 +461,8 @@ class Evaluator {
     if (symbol && p_.symbols[*symbol].kind == SymbolKind::Opaque && !local_symbols_.contains(*symbol)) {
       symbols_[*symbol] = actual;
     } else if (matters && number(expected) != actual) {
-      throw internal_error(fmt::format("A carried value has a size or stride of {}, its type {}.", actual, number(expected)));
+      throw internal_error(
+          fmt::format("A carried value has a size or stride of {}, its type {}.", actual, number(expected)));
     }
   }
 
@@ -525,7 +539,8 @@ class Evaluator {
 
 }  // namespace
 
-EvalOutcome evaluate(const Program& program, const std::vector<EvalArray>& arrays, const std::vector<uint64_t>& scalars) {
+EvalOutcome evaluate(const Program& program, const std::vector<EvalArray>& arrays,
+                     const std::vector<uint64_t>& scalars) {
   return Evaluator(program, arrays, scalars).run();
 }
 

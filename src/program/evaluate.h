@@ -20,12 +20,12 @@ struct EvalArray {
 
 struct EvalResult {
   DType dtype = DType::F64;
-  std::vector<int64_t> shape;        // empty for scalars
-  std::vector<uint8_t> bytes;        // C order; empty for arguments and views
-  int argument = -1;                 // the argument itself, or the one it is a view of
+  std::vector<int64_t> shape;  // empty for scalars
+  std::vector<uint8_t> bytes;  // C order; empty for arguments and views
+  int argument = -1;           // the argument itself, or the one it is a view of
   bool is_view = false;
-  int64_t offset = 0;                // view: elements from the argument's first element
-  std::vector<int64_t> strides;      // view
+  int64_t offset = 0;            // view: elements from the argument's first element
+  std::vector<int64_t> strides;  // view
 };
 
 struct EvalTrap {
@@ -40,6 +40,7 @@ struct EvalOutcome {
 };
 
 // arrays and scalars by argument index (scalars as zero-extended bits). Guards that fail throw user_error.
-EvalOutcome evaluate(const Program& program, const std::vector<EvalArray>& arrays, const std::vector<uint64_t>& scalars);
+EvalOutcome evaluate(const Program& program, const std::vector<EvalArray>& arrays,
+                     const std::vector<uint64_t>& scalars);
 
 }  // namespace ferrule

@@ -20,7 +20,8 @@ Result ProgramBuilder::owned_result(Result result) {
   if (std::all_of(roots.begin(), roots.end(), is_argument)) return result;
   if (std::any_of(roots.begin(), roots.end(), is_argument))
     throw unsupported(
-        "Ferrule cannot return an array that is an argument on one path and a new array on another; return a copy of it.");
+        "Ferrule cannot return an array that is an argument on one path and a new array on another; return a copy of "
+        "it.");
   result.value = load(result.value);
   return result;
 }

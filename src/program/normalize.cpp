@@ -11,7 +11,8 @@ namespace {
 
 class DeadCode {
  public:
-  explicit DeadCode(Program& program) : program_(program), used_values_(program.values.size()), used_symbols_(program.symbols.size()) {}
+  explicit DeadCode(Program& program)
+      : program_(program), used_values_(program.values.size()), used_symbols_(program.symbols.size()) {}
 
   void run() {
     for (const Result& result : program_.results)

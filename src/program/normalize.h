@@ -7,8 +7,8 @@ namespace ferrule {
 
 // Replaces every Carried and Alias buffer in may_be lists by the buffers with memory of their own behind it.
 void close_may_be(Program& program);
-// The buffers with memory of their own (Argument, Constant, Transient) that an access to `buffer` may reach; needs closed
-// may_be lists.
+// The buffers with memory of their own (Argument, Constant, Transient) that an access to `buffer` may reach; needs
+// closed may_be lists.
 std::vector<BufferId> roots_of(const Program& program, BufferId buffer);
 // Removes operations without effect whose results nothing uses.
 void remove_dead(Program& program);

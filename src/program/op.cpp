@@ -7,7 +7,6 @@ namespace {
 
 using enum OpFlags;
 
-
 constexpr ElementOpInfo kElementOps[] = {
 #define FR_ELEMENTWISE(id, arity, rule, cost, flags, numpy, doc) \
   {ElementOp::id, #id, arity, DTypeRule::rule, cost, flags, numpy, doc},

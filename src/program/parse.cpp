@@ -129,7 +129,8 @@ class Scanner {
   uint8_t hex_byte(std::string_view digits, size_t at) const {
     uint8_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-    if (error != std::errc() || digits.size() != 2 || end != digits.data() + 2) fail(at, "expected two hexadecimal digits");
+    if (error != std::errc() || digits.size() != 2 || end != digits.data() + 2)
+      fail(at, "expected two hexadecimal digits");
     return value;
   }
 
@@ -309,7 +310,8 @@ class Parser : public Scanner {
     const auto kind = symbol_kind_from_word(word("the kind of a symbol"));
     if (!kind) fail(start, "unknown kind of symbol");
     const bool nonnegative = accept_word("nonnegative");
-    if (symbols_.contains(text) || program_.symbols.find(full)) fail(start, fmt::format("the symbol '{}' is defined twice", full));
+    if (symbols_.contains(text) || program_.symbols.find(full))
+      fail(start, fmt::format("the symbol '{}' is defined twice", full));
     symbols_[text] = program_.symbols.add(full, *kind, nonnegative);
   }
 
@@ -346,7 +348,8 @@ class Parser : public Scanner {
       if (text.size() < 2 || text.size() > 4 || text[0] != '$') return std::nullopt;
       int index = 0;
       const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), index);
-      if (error != std::errc() || end != text.data() + text.size() || index < 0 || index >= indices) return std::nullopt;
+      if (error != std::errc() || end != text.data() + text.size() || index < 0 || index >= indices)
+        return std::nullopt;
       return count + static_cast<SymbolId>(index);
     };
     try {
@@ -494,7 +497,8 @@ class Parser : public Scanner {
       skip();
       const size_t at = at_ + 1;
       const std::string digits = string();
-      for (size_t i = 0; i < digits.size(); i += 2) b.bytes.push_back(hex_byte(std::string_view(digits).substr(i, 2), at + i));
+      for (size_t i = 0; i < digits.size(); i += 2)
+        b.bytes.push_back(hex_byte(std::string_view(digits).substr(i, 2), at + i));
     }
     if (!buffers_.emplace(b.name, static_cast<BufferId>(program_.buffers.size())).second)
       fail(start, fmt::format("the buffer '{}' is defined twice", b.name));

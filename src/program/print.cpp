@@ -50,7 +50,8 @@ class Printer {
  public:
   explicit Printer(const Program& program) : program_(program) {
     for (SymbolId id = 0; id < program.symbols.size(); ++id)
-      symbol_names_.push_back(is_plain_symbol(program.symbols[id].name) ? program.symbols[id].name : fmt::format("$s{}", id));
+      symbol_names_.push_back(is_plain_symbol(program.symbols[id].name) ? program.symbols[id].name
+                                                                        : fmt::format("$s{}", id));
   }
 
   std::string run() {
@@ -64,7 +65,8 @@ class Printer {
     for (const Buffer& buffer : program_.buffers) this->buffer(buffer);
     for (const Argument& argument : program_.arguments) this->argument(argument);
     for (const Guard& guard : program_.guards)
-      line("guard ({}) {}{}", condition(guard.condition), text_string(guard.text), guard.compares_sources ? " compares_sources" : "");
+      line("guard ({}) {}{}", condition(guard.condition), text_string(guard.text),
+           guard.compares_sources ? " compares_sources" : "");
     line("body {{");
     ++indent_;
     region(program_.body);
@@ -101,7 +103,10 @@ class Printer {
   }
 
   std::string condition(const Condition& c) const {
-    const char* relation = c.relation == Relation::Eq ? "==" : c.relation == Relation::Ne ? "!=" : c.relation == Relation::Lt ? "<" : "<=";
+    const char* relation = c.relation == Relation::Eq   ? "=="
+                           : c.relation == Relation::Ne ? "!="
+                           : c.relation == Relation::Lt ? "<"
+                                                        : "<=";
     return fmt::format("{} {} {}", expr(c.left), relation, expr(c.right));
   }
 
@@ -125,7 +130,8 @@ class Printer {
       case ValueKind::Array:
         return fmt::format("{}{}", dtype, list(t.shape));
       case ValueKind::View:
-        return fmt::format("view {}{} {}{}", dtype, list(t.shape), text_name(program_.buffers[t.buffer].name), indices(t.map));
+        return fmt::format("view {}{} {}{}", dtype, list(t.shape), text_name(program_.buffers[t.buffer].name),
+                           indices(t.map));
     }
     return "";
   }
@@ -138,7 +144,8 @@ class Printer {
 
   std::string typed(const std::vector<ValueId>& ids) {
     std::string text;
-    for (const ValueId id : ids) text += fmt::format("{}{} : {}", text.empty() ? "" : ", ", name(id), type(program_.values[id]));
+    for (const ValueId id : ids)
+      text += fmt::format("{}{} : {}", text.empty() ? "" : ", ", name(id), type(program_.values[id]));
     return text;
   }
 
@@ -150,18 +157,21 @@ class Printer {
   }
 
   void symbol_source(const SymbolSource& s) {
-    line("source {} = {} {} {} * {} + {}", symbol_names_[s.symbol], symbol_source_word(s.source), s.argument, s.axis, s.coefficient,
-         s.offset);
+    line("source {} = {} {} {} * {} + {}", symbol_names_[s.symbol], symbol_source_word(s.source), s.argument, s.axis,
+         s.coefficient, s.offset);
   }
 
   void buffer(const Buffer& b) {
-    std::string text = fmt::format("buffer {} : {}{} {}", text_name(b.name), short_name(b.dtype), list(b.shape), storage_word(b.storage));
+    std::string text = fmt::format("buffer {} : {}{} {}", text_name(b.name), short_name(b.dtype), list(b.shape),
+                                   storage_word(b.storage));
     if (b.storage == Storage::Argument) text += fmt::format(" {}", b.argument);
-    if (b.storage == Storage::Alias) text += fmt::format(" {} [{}]", text_name(program_.buffers[b.base].name), expr(b.offset));
+    if (b.storage == Storage::Alias)
+      text += fmt::format(" {} [{}]", text_name(program_.buffers[b.base].name), expr(b.offset));
     if (!b.strides.empty()) text += " strides " + list(b.strides);
     if (b.storage == Storage::Carried) {
       std::string others;
-      for (const BufferId id : b.may_be) others += fmt::format("{}{}", others.empty() ? "" : ", ", text_name(program_.buffers[id].name));
+      for (const BufferId id : b.may_be)
+        others += fmt::format("{}{}", others.empty() ? "" : ", ", text_name(program_.buffers[id].name));
       text += fmt::format(" may_be ({})", others);
     }
     if (b.storage == Storage::Constant) {
@@ -225,7 +235,9 @@ class Printer {
     line("{} = {} : {}", name(result), what, type(program_.values[result]));
   }
 
-  std::string test(const Op& op) { return op.condition ? fmt::format("({})", condition(*op.condition)) : name(op.operands[0]); }
+  std::string test(const Op& op) {
+    return op.condition ? fmt::format("({})", condition(*op.condition)) : name(op.operands[0]);
+  }
 
   std::string results(const Op& op) { return op.results.empty() ? "" : " -> " + typed(op.results); }
 
@@ -257,12 +269,13 @@ class Printer {
       case OpKind::Alloc:
         return simple(op, "alloc " + text_name(program_.buffers[op.buffer].name));
       case OpKind::Reduce:
-        return simple(op, fmt::format("reduce {} {} ({})", info(op.reduce_op).name, operand(0), fmt::join(op.axes, ", ")));
+        return simple(op,
+                      fmt::format("reduce {} {} ({})", info(op.reduce_op).name, operand(0), fmt::join(op.axes, ", ")));
       case OpKind::Check:
         return line("check {} code {}", test(op), op.code);
       case OpKind::For:
-        nested(op.regions[0], fmt::format("for {} = [{}, {}, {}] ({})", symbol_names_[op.symbol], expr(op.lo), expr(op.hi),
-                                          expr(op.step), names(op.operands)));
+        nested(op.regions[0], fmt::format("for {} = [{}, {}, {}] ({})", symbol_names_[op.symbol], expr(op.lo),
+                                          expr(op.hi), expr(op.step), names(op.operands)));
         return line("}}{}", results(op));
       case OpKind::While:
         nested(op.regions[0], fmt::format("while ({})", names(op.operands)));

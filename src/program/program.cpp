@@ -40,7 +40,8 @@ bool IndexMap::is_identity(const std::vector<Expr>& source_shape) const {
     const AxisMap& axis = axes[i];
     if (!axis.start.is_constant(0)) return false;
     if (axis.terms.empty() && shape[i].is_constant(1)) continue;
-    if (axis.terms.size() != 1 || axis.terms[0].axis != static_cast<int>(i) || !axis.terms[0].step.is_constant(1)) return false;
+    if (axis.terms.size() != 1 || axis.terms[0].axis != static_cast<int>(i) || !axis.terms[0].step.is_constant(1))
+      return false;
   }
   return true;
 }

@@ -78,10 +78,10 @@ struct Buffer {
   std::vector<Expr> shape;
   std::vector<Expr> strides;  // in elements; empty: dense C order
   Storage storage = Storage::Transient;
-  int argument = -1;          // Argument: index into Program::arguments
-  BufferId base = kNone;      // Alias: the buffer whose memory it is
-  Expr offset = 0;            // Alias: elements from the base's first element, by the base's strides
-  std::vector<uint8_t> bytes; // Constant
+  int argument = -1;           // Argument: index into Program::arguments
+  BufferId base = kNone;       // Alias: the buffer whose memory it is
+  Expr offset = 0;             // Alias: elements from the base's first element, by the base's strides
+  std::vector<uint8_t> bytes;  // Constant
   // Carried: the Argument, Constant and Transient buffers that it may stand for, ascending; in a program under
   // construction also other Carried and Alias buffers, until ProgramBuilder::finish closes the list.
   std::vector<BufferId> may_be;
@@ -152,10 +152,10 @@ struct Argument {
   bool read = false;          // Array
   Layout layout = Layout::C;  // Array
   int inner_axis = 0;
-  bool hidden = false;        // a global array
+  bool hidden = false;  // a global array
   bool keyword_only = false;
-  std::string default_text;   // Python literal; empty: required
-  std::string static_text;    // Static: repr of the value
+  std::string default_text;  // Python literal; empty: required
+  std::string static_text;   // Static: repr of the value
 };
 
 // Where a symbol's value comes from at a call.
@@ -171,7 +171,7 @@ struct SymbolSource {
 
 struct Guard {
   Condition condition;
-  std::string text;            // in the user's names
+  std::string text;  // in the user's names
   bool compares_sources = false;
 };
 
@@ -197,14 +197,14 @@ struct Program {
   std::vector<SymbolSource> sources;  // in the order in which a call defines them
   std::vector<Buffer> buffers;
   std::vector<Argument> arguments;
-  std::vector<ValueType> values;      // by ValueId
+  std::vector<ValueType> values;  // by ValueId
   Region body;
   std::vector<Result> results;
   bool returns_tuple = false;
   std::vector<Guard> guards;
-  std::vector<Site> sites;            // not part of the text form or of any key
+  std::vector<Site> sites;  // not part of the text form or of any key
   bool bounds_check = true;
-  bool arguments_may_alias = false;   // compiled for any overlap of arguments
+  bool arguments_may_alias = false;  // compiled for any overlap of arguments
 
   const ValueType& type(ValueId id) const { return values[id]; }
 };

@@ -62,8 +62,9 @@ WeakKind weak_kind(DType d) {
 Error no_loop(ElementOp op, std::span<const DType> operands) {
   std::string list;
   for (const DType d : operands) list += fmt::format("{}{}", list.empty() ? "" : ", ", name_of(d));
-  return user_error(fmt::format("'{}' is not defined for {}; cast the operands to a dtype that it takes.", info(op).name, list),
-                    Builtin::Type);
+  return user_error(
+      fmt::format("'{}' is not defined for {}; cast the operands to a dtype that it takes.", info(op).name, list),
+      Builtin::Type);
 }
 
 // Operands of one operation while a rule looks at them.
@@ -76,9 +77,7 @@ struct Inference {
 
   Error refused() const { return no_loop(op, dtypes); }
 
-  OpTypes all(DType operand, DType result) const {
-    return {std::vector<DType>(dtypes.size(), operand), result, weak};
-  }
+  OpTypes all(DType operand, DType result) const { return {std::vector<DType>(dtypes.size(), operand), result, weak}; }
   OpTypes all(DType dtype) const { return all(dtype, dtype); }
 
   // NumPy takes the first of its float loops to which each operand casts safely.
@@ -237,7 +236,8 @@ OperandType promote(std::span<const OperandType> operands) {
 OpTypes infer(ElementOp op, std::span<const OperandType> operands) {
   const ElementOpInfo& row = info(op);
   if (static_cast<int>(operands.size()) != row.arity)
-    throw user_error(fmt::format("'{}' takes {} operands, got {}.", row.name, row.arity, operands.size()), Builtin::Type);
+    throw user_error(fmt::format("'{}' takes {} operands, got {}.", row.name, row.arity, operands.size()),
+                     Builtin::Type);
   std::vector<OperandType> joined;
   for (size_t i = 0; i < operands.size(); ++i)
     if (joins_common(row.rule, i)) joined.push_back(operands[i]);
@@ -275,8 +275,8 @@ DType infer(ReduceOp op, DType operand) {
     }
   }();
   if (!is_computable(operand) || !is_computable(result))
-    throw unsupported(fmt::format("Ferrule does not compute '{}' of {} yet; cast the operand to float32 or float64.", row.name,
-                                  name_of(operand)));
+    throw unsupported(fmt::format("Ferrule does not compute '{}' of {} yet; cast the operand to float32 or float64.",
+                                  row.name, name_of(operand)));
   return result;
 }
 

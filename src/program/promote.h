@@ -24,7 +24,7 @@ OperandType promote(std::span<const OperandType> operands);
 struct OpTypes {
   std::vector<DType> operands;  // the dtype each operand is cast to
   DType result;
-  bool weak;                    // all operands weak: the result is a Python number
+  bool weak;  // all operands weak: the result is a Python number
 };
 
 // Types of an element-wise operation. Throws user_error (TypeError) where NumPy has no loop, unsupported where the

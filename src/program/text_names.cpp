@@ -12,13 +12,15 @@ namespace {
 template <class T>
 using Word = std::pair<T, std::string_view>;
 
-constexpr std::array kSymbolKinds = {Word<SymbolKind>{SymbolKind::Extent, "extent"}, Word<SymbolKind>{SymbolKind::Stride, "stride"},
-                                     Word<SymbolKind>{SymbolKind::Scalar, "scalar"}, Word<SymbolKind>{SymbolKind::Loop, "loop"},
-                                     Word<SymbolKind>{SymbolKind::Opaque, "opaque"}};
+constexpr std::array kSymbolKinds = {
+    Word<SymbolKind>{SymbolKind::Extent, "extent"}, Word<SymbolKind>{SymbolKind::Stride, "stride"},
+    Word<SymbolKind>{SymbolKind::Scalar, "scalar"}, Word<SymbolKind>{SymbolKind::Loop, "loop"},
+    Word<SymbolKind>{SymbolKind::Opaque, "opaque"}};
 constexpr std::array kSources = {Word<uint8_t>{FR_SYMBOL_EXTENT, "extent"}, Word<uint8_t>{FR_SYMBOL_STRIDE, "stride"},
-                                 Word<uint8_t>{FR_SYMBOL_SCALAR, "scalar"}, Word<uint8_t>{FR_SYMBOL_EXPLICIT, "explicit"}};
-constexpr std::array kLayouts = {Word<Layout>{Layout::C, "c"}, Word<Layout>{Layout::F, "f"}, Word<Layout>{Layout::Inner, "inner"},
-                                 Word<Layout>{Layout::Any, "any"}};
+                                 Word<uint8_t>{FR_SYMBOL_SCALAR, "scalar"},
+                                 Word<uint8_t>{FR_SYMBOL_EXPLICIT, "explicit"}};
+constexpr std::array kLayouts = {Word<Layout>{Layout::C, "c"}, Word<Layout>{Layout::F, "f"},
+                                 Word<Layout>{Layout::Inner, "inner"}, Word<Layout>{Layout::Any, "any"}};
 
 template <class Table, class T>
 std::string_view word_of(const Table& table, T value) {
@@ -88,7 +90,9 @@ std::string text_string(std::string_view text) {
 }
 
 std::string_view symbol_kind_word(SymbolKind kind) { return word_of(kSymbolKinds, kind); }
-std::optional<SymbolKind> symbol_kind_from_word(std::string_view word) { return from_word<SymbolKind>(kSymbolKinds, word); }
+std::optional<SymbolKind> symbol_kind_from_word(std::string_view word) {
+  return from_word<SymbolKind>(kSymbolKinds, word);
+}
 std::string_view symbol_source_word(uint8_t source) { return word_of(kSources, source); }
 std::optional<uint8_t> symbol_source_from_word(std::string_view word) { return from_word<uint8_t>(kSources, word); }
 std::string_view layout_word(Layout layout) { return word_of(kLayouts, layout); }

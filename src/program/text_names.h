@@ -12,8 +12,8 @@ namespace ferrule {
 
 // Letters, digits and underscores, no digit first.
 bool is_identifier(std::string_view text);
-// Whether a symbol of this name can stand in an expression: a path of identifiers with subscripts ("a.shape[0]") that is no
-// function; others are written `$s<id>`.
+// Whether a symbol of this name can stand in an expression: a path of identifiers with subscripts ("a.shape[0]") that
+// is no function; others are written `$s<id>`.
 bool is_plain_symbol(std::string_view name);
 // The name if it is an identifier, else quoted.
 std::string text_name(std::string_view name);

@@ -44,7 +44,8 @@ class Verifier {
   [[noreturn]] void broken(std::string_view rule) const {
     std::string where;
     if (current_ != nullptr) {
-      const std::string_view name = current_->kind == OpKind::Elementwise ? info(current_->element_op).name : op_word(current_->kind);
+      const std::string_view name =
+          current_->kind == OpKind::Elementwise ? info(current_->element_op).name : op_word(current_->kind);
       where = fmt::format(" Operation '{}' with operands ({}) and results ({}).", name,
                           fmt::join(current_->operands, ", "), fmt::join(current_->results, ", "));
     }
@@ -81,7 +82,8 @@ class Verifier {
   void in_scope(const Expr& e) const {
     for (const SymbolId id : e.symbols()) {
       require(id < p_.symbols.size(), "a symbol lies in the program's table");
-      if (!symbol_in_scope_[id]) broken(fmt::format("the symbol '{}' is used where it has no value", p_.symbols[id].name));
+      if (!symbol_in_scope_[id])
+        broken(fmt::format("the symbol '{}' is used where it has no value", p_.symbols[id].name));
     }
   }
   void known(const Expr& e) const {
@@ -114,11 +116,13 @@ class Verifier {
         require(b.strides.size() == b.shape.size(), "a carried buffer has strides");
         require(std::is_sorted(b.may_be.begin(), b.may_be.end()), "the buffers that a carried one stands for ascend");
         for (const BufferId root : b.may_be)
-          require(root < p_.buffers.size() && p_.buffers[root].storage != Storage::Carried && p_.buffers[root].storage != Storage::Alias,
+          require(root < p_.buffers.size() && p_.buffers[root].storage != Storage::Carried &&
+                      p_.buffers[root].storage != Storage::Alias,
                   "a carried buffer stands for buffers with memory of their own");
         break;
       case Storage::Alias:
-        require(b.base < p_.buffers.size() && p_.buffers[b.base].storage != Storage::Alias, "the base of an alias is no alias");
+        require(b.base < p_.buffers.size() && p_.buffers[b.base].storage != Storage::Alias,
+                "the base of an alias is no alias");
         require(p_.buffers[b.base].dtype == b.dtype, "an alias has its base's dtype");
         require(b.strides.size() == b.shape.size(), "an alias has strides");
         break;
@@ -130,7 +134,8 @@ class Verifier {
     for (const AxisMap& axis : m.axes) {
       int last = -1;
       for (const AxisTerm& term : axis.terms) {
-        require(term.axis > last && term.axis < static_cast<int>(m.shape.size()), "the terms of a map ascend within its axes");
+        require(term.axis > last && term.axis < static_cast<int>(m.shape.size()),
+                "the terms of a map ascend within its axes");
         last = term.axis;
       }
     }
@@ -169,14 +174,18 @@ class Verifier {
     require(t.dtype == a.dtype, "an argument has its value's dtype");
     define(a.value);
     if (a.kind == ArgumentKind::Array) {
-      require(a.buffer < p_.buffers.size() && p_.buffers[a.buffer].storage == Storage::Argument && p_.buffers[a.buffer].argument == index,
+      require(a.buffer < p_.buffers.size() && p_.buffers[a.buffer].storage == Storage::Argument &&
+                  p_.buffers[a.buffer].argument == index,
               "an array argument has a buffer of its own");
       require(t.kind == ValueKind::View && t.buffer == a.buffer, "an array argument's value views its buffer");
-      require(a.inner_axis >= 0 && (a.inner_axis == 0 || a.inner_axis < static_cast<int>(t.shape.size())), "the inner axis exists");
-      require(a.layout == Layout::C || t.shape.empty() || !p_.buffers[a.buffer].strides.empty(), "layouts other than C have strides");
+      require(a.inner_axis >= 0 && (a.inner_axis == 0 || a.inner_axis < static_cast<int>(t.shape.size())),
+              "the inner axis exists");
+      require(a.layout == Layout::C || t.shape.empty() || !p_.buffers[a.buffer].strides.empty(),
+              "layouts other than C have strides");
     } else {
       require(t.kind == ValueKind::Scalar && t.weak == a.weak, "a scalar argument's value is a scalar");
-      require(a.symbol == kNone || (a.weak && is_integer(a.dtype) && a.symbol < p_.symbols.size() && !local_symbols_.contains(a.symbol)),
+      require(a.symbol == kNone ||
+                  (a.weak && is_integer(a.dtype) && a.symbol < p_.symbols.size() && !local_symbols_.contains(a.symbol)),
               "the symbol of a scalar argument is that of a weak integer");
     }
   }
@@ -188,11 +197,13 @@ class Verifier {
     require(s.argument >= 0 && s.argument < static_cast<int>(p_.arguments.size()), "a source is an argument");
     const Argument& a = p_.arguments[s.argument];
     if (s.source == FR_SYMBOL_SCALAR) {
-      require(a.kind == ArgumentKind::Scalar && is_integer(a.dtype), "the source of a scalar symbol is an integer argument");
+      require(a.kind == ArgumentKind::Scalar && is_integer(a.dtype),
+              "the source of a scalar symbol is an integer argument");
       return;
     }
-    require(a.kind == ArgumentKind::Array && s.axis >= 0 && s.axis < static_cast<int>(p_.buffers[a.buffer].shape.size()),
-            "the source of an extent or a stride is an axis of an array argument");
+    require(
+        a.kind == ArgumentKind::Array && s.axis >= 0 && s.axis < static_cast<int>(p_.buffers[a.buffer].shape.size()),
+        "the source of an extent or a stride is an axis of an array argument");
   }
 
   // ---- regions
@@ -244,33 +255,41 @@ class Verifier {
 
   bool equal(const Expr& a, const Expr& b) const { return a == b || facts_.prove_equal(a, b); }
   bool equal(const std::vector<Expr>& a, const std::vector<Expr>& b) const {
-    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [&](const Expr& x, const Expr& y) { return equal(x, y); });
+    return a.size() == b.size() &&
+           std::equal(a.begin(), a.end(), b.begin(), [&](const Expr& x, const Expr& y) { return equal(x, y); });
   }
   bool same_shape(const ValueType& a, const ValueType& b) const { return a.kind == b.kind && equal(a.shape, b.shape); }
 
   void arity(size_t operands, size_t results) const {
-    require(current_->operands.size() == operands && current_->results.size() == results, "an operation has its operands and results");
+    require(current_->operands.size() == operands && current_->results.size() == results,
+            "an operation has its operands and results");
     for (const ValueId id : current_->results) require(id < p_.values.size(), "a value lies in the program's table");
   }
 
   void operation(const Op& op) {
     for_each_expr_of_op(op, [&](const Expr& e) { in_scope(e); });
-    if (op.condition) require(op.operands.empty() || op.kind == OpKind::Check || op.kind == OpKind::If, "conditions are of checks and ifs");
+    if (op.condition)
+      require(op.operands.empty() || op.kind == OpKind::Check || op.kind == OpKind::If,
+              "conditions are of checks and ifs");
     for (const ValueId id : op.operands) use(id);
     switch (op.kind) {
       case OpKind::Constant:
         arity(0, 1);
-        require(result_type().kind == ValueKind::Scalar && result_type().dtype == op.dtype, "a constant is a scalar of its dtype");
-        require(item_size(op.dtype) == 8 || op.bits >> (8 * item_size(op.dtype)) == 0, "the bits of a constant fit its dtype");
+        require(result_type().kind == ValueKind::Scalar && result_type().dtype == op.dtype,
+                "a constant is a scalar of its dtype");
+        require(item_size(op.dtype) == 8 || op.bits >> (8 * item_size(op.dtype)) == 0,
+                "the bits of a constant fit its dtype");
         require(op.dtype != DType::Bool || op.bits <= 1, "a bool is 0 or 1");
         break;
       case OpKind::Size:
         arity(0, 1);
-        require(result_type().kind == ValueKind::Scalar && result_type().dtype == DType::I64, "a size is an int64 scalar");
+        require(result_type().kind == ValueKind::Scalar && result_type().dtype == DType::I64,
+                "a size is an int64 scalar");
         break;
       case OpKind::Symbolize:
         arity(1, 0);
-        require(operand(0).kind == ValueKind::Scalar && operand(0).dtype == DType::I64, "a symbol takes the value of an int64 scalar");
+        require(operand(0).kind == ValueKind::Scalar && operand(0).dtype == DType::I64,
+                "a symbol takes the value of an int64 scalar");
         require(p_.symbols[op.symbol].kind == SymbolKind::Opaque, "a symbol with a run-time value is opaque");
         require(!symbol_in_scope_[op.symbol], "a symbol is defined once");
         break;
@@ -284,20 +303,25 @@ class Verifier {
         break;
       case OpKind::Iota:
         arity(0, 1);
-        require(result_type().kind == ValueKind::Array && result_type().dtype == DType::I64, "indices are an int64 array");
-        require(op.axes.size() == 1 && op.axes[0] >= 0 && op.axes[0] < static_cast<int>(result_type().shape.size()), "the axis of indices exists");
+        require(result_type().kind == ValueKind::Array && result_type().dtype == DType::I64,
+                "indices are an int64 array");
+        require(op.axes.size() == 1 && op.axes[0] >= 0 && op.axes[0] < static_cast<int>(result_type().shape.size()),
+                "the axis of indices exists");
         require(equal(op.map.shape, result_type().shape), "indices have the shape of their map");
         break;
       case OpKind::Fill:
         arity(1, 1);
-        require(operand(0).kind == ValueKind::Scalar && result_type().kind == ValueKind::Array && operand(0).dtype == result_type().dtype,
+        require(operand(0).kind == ValueKind::Scalar && result_type().kind == ValueKind::Array &&
+                    operand(0).dtype == result_type().dtype,
                 "a fill repeats a scalar of its dtype");
         require(equal(op.map.shape, result_type().shape), "a fill has the shape of its map");
         break;
       case OpKind::Remap:
         arity(1, 1);
-        require(operand(0).kind == ValueKind::Array && operand(0).dtype == result_type().dtype, "a remap looks at an array of its dtype");
-        require(result_type().kind != ValueKind::View && equal(op.map.shape, result_type().shape), "a remap has the shape of its map");
+        require(operand(0).kind == ValueKind::Array && operand(0).dtype == result_type().dtype,
+                "a remap looks at an array of its dtype");
+        require(result_type().kind != ValueKind::View && equal(op.map.shape, result_type().shape),
+                "a remap has the shape of its map");
         map(op.map, operand(0).shape.size());
         break;
       case OpKind::View:
@@ -305,22 +329,28 @@ class Verifier {
         break;
       case OpKind::Load:
         arity(1, 1);
-        require(operand(0).kind == ValueKind::View && operand(0).dtype == result_type().dtype, "a load reads a view of its dtype");
-        require(result_type().kind != ValueKind::View && equal(operand(0).shape, result_type().shape), "a load has the view's shape");
+        require(operand(0).kind == ValueKind::View && operand(0).dtype == result_type().dtype,
+                "a load reads a view of its dtype");
+        require(result_type().kind != ValueKind::View && equal(operand(0).shape, result_type().shape),
+                "a load has the view's shape");
         break;
       case OpKind::Store:
         arity(2, 0);
-        require(operand(0).kind == ValueKind::View && operand(1).kind != ValueKind::View, "a store writes a value through a view");
+        require(operand(0).kind == ValueKind::View && operand(1).kind != ValueKind::View,
+                "a store writes a value through a view");
         require(operand(0).dtype == operand(1).dtype, "a store converts nothing");
-        require(operand(1).kind == ValueKind::Scalar || equal(operand(0).shape, operand(1).shape), "a stored array has the view's shape");
+        require(operand(1).kind == ValueKind::Scalar || equal(operand(0).shape, operand(1).shape),
+                "a stored array has the view's shape");
         for (const BufferId root : roots_of(p_, operand(0).buffer))
           require(p_.buffers[root].storage != Storage::Constant, "a constant is not written");
         break;
       case OpKind::Alloc:
         arity(0, 1);
-        require(op.buffer < p_.buffers.size() && p_.buffers[op.buffer].storage == Storage::Transient, "an allocation makes a transient buffer");
+        require(op.buffer < p_.buffers.size() && p_.buffers[op.buffer].storage == Storage::Transient,
+                "an allocation makes a transient buffer");
         require(allocated_.insert(op.buffer).second, "a buffer is allocated once");
-        require(result_type().kind == ValueKind::View && result_type().buffer == op.buffer, "an allocation gives a view of its buffer");
+        require(result_type().kind == ValueKind::View && result_type().buffer == op.buffer,
+                "an allocation gives a view of its buffer");
         for_each_expr_of_buffer(p_.buffers[op.buffer], [&](const Expr& e) { in_scope(e); });
         break;
       case OpKind::Reduce:
@@ -349,11 +379,13 @@ class Verifier {
     for (const ValueId id : op.operands) {
       const ValueType& t = p_.values[id];
       require(t.kind != ValueKind::View, "an operand is a value, not an address");
-      if (t.kind == ValueKind::Array) require(equal(t.shape, result_type().shape), "an array operand has the result's shape");
+      if (t.kind == ValueKind::Array)
+        require(equal(t.shape, result_type().shape), "an array operand has the result's shape");
       scalar = scalar && t.kind == ValueKind::Scalar;
       operands.push_back({t.dtype, false});
     }
-    require(result_type().kind == (scalar ? ValueKind::Scalar : ValueKind::Array), "scalars give a scalar, arrays an array");
+    require(result_type().kind == (scalar ? ValueKind::Scalar : ValueKind::Array),
+            "scalars give a scalar, arrays an array");
     OpTypes types;
     try {
       types = infer(op.element_op, operands);
@@ -375,24 +407,28 @@ class Verifier {
       return;
     }
     require(op.operands.size() == 1 && operand(0).kind == ValueKind::View, "a view looks through one view");
-    require(memory(operand(0).buffer) == memory(result_type().buffer), "a view stays in the memory of the view that it looks through");
+    require(memory(operand(0).buffer) == memory(result_type().buffer),
+            "a view stays in the memory of the view that it looks through");
   }
 
   void reduce(const Op& op) {
     arity(1, 1);
     const ValueType& t = operand(0);
-    require(t.kind == ValueKind::Array && t.dtype == op.dtype && result_type().dtype == op.dtype, "a reduction has one dtype");
+    require(t.kind == ValueKind::Array && t.dtype == op.dtype && result_type().dtype == op.dtype,
+            "a reduction has one dtype");
     require(result_type().kind != ValueKind::View, "a reduction gives a value");
-    require(!op.axes.empty() && op.axes.front() >= 0 && op.axes.back() < static_cast<int>(t.shape.size()) &&
-                std::adjacent_find(op.axes.begin(), op.axes.end(), [](int a, int b) { return a >= b; }) == op.axes.end(),
-            "the axes of a reduction ascend within the operand's");
+    require(
+        !op.axes.empty() && op.axes.front() >= 0 && op.axes.back() < static_cast<int>(t.shape.size()) &&
+            std::adjacent_find(op.axes.begin(), op.axes.end(), [](int a, int b) { return a >= b; }) == op.axes.end(),
+        "the axes of a reduction ascend within the operand's");
     std::vector<Expr> shape;
     for (size_t i = 0; i < t.shape.size(); ++i)
       if (!std::binary_search(op.axes.begin(), op.axes.end(), static_cast<int>(i))) shape.push_back(t.shape[i]);
     require(equal(shape, result_type().shape), "a reduction drops its axes");
     const DTypeRule rule = info(op.reduce_op).rule;
     require(rule != DTypeRule::Logical || op.dtype == DType::Bool, "a logical reduction is of booleans");
-    require(rule != DTypeRule::Bitwise || op.dtype == DType::Bool || is_integer(op.dtype), "a reduction of bits is of integers");
+    require(rule != DTypeRule::Bitwise || op.dtype == DType::Bool || is_integer(op.dtype),
+            "a reduction of bits is of integers");
   }
 
   void test(const Op& op) const {
@@ -417,12 +453,14 @@ class Verifier {
       require(a.kind == b.kind && a.dtype == b.dtype && a.weak == b.weak && a.shape.size() == b.shape.size(),
               "a carried value keeps its kind, dtype and rank");
       for (size_t axis = 0; axis < a.shape.size(); ++axis)
-        require(is_carried_symbol(b.shape[axis]) || equal(a.shape[axis], b.shape[axis]), "a carried value keeps its shape");
+        require(is_carried_symbol(b.shape[axis]) || equal(a.shape[axis], b.shape[axis]),
+                "a carried value keeps its shape");
       if (a.kind != ValueKind::View) continue;
       require(p_.buffers[b.buffer].storage == Storage::Carried, "a carried view has a carried buffer");
       const auto& may_be = p_.buffers[b.buffer].may_be;
       for (const BufferId root : roots_of(p_, a.buffer))
-        require(std::binary_search(may_be.begin(), may_be.end(), root), "a carried buffer lists every buffer that it may stand for");
+        require(std::binary_search(may_be.begin(), may_be.end(), root),
+                "a carried buffer lists every buffer that it may stand for");
     }
   }
 
@@ -484,7 +522,8 @@ class Verifier {
   void result(const Result& r) const {
     if (r.kind == ResultKind::None) return;
     if (r.kind == ResultKind::Argument) {
-      require(r.argument >= 0 && r.argument < static_cast<int>(p_.arguments.size()), "a result that is an argument names one");
+      require(r.argument >= 0 && r.argument < static_cast<int>(p_.arguments.size()),
+              "a result that is an argument names one");
       return;
     }
     const ValueType& t = use(r.value);

@@ -2,8 +2,10 @@
 // and its scratch. FrCallCtx is opaque to modules; the host functions of host.cpp are the only way in.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <mutex>
+#include <memory>
+#include <thread>
 #include <vector>
 
 #include "array/memory.h"
@@ -14,8 +16,8 @@ namespace ferrule {
 // An error as the module recorded it; `code` is an FrErrorCode, 0 while there is none.
 struct RecordedError {
   int32_t code = 0;
-  int32_t site = -1;
-  int64_t values[4] = {};
+  int32_t site;  // this and `values` are set with `code`
+  int64_t values[4];
 };
 
 // A result that the module made during the run: fresh memory (FR_RETURN_DYNAMIC) or a view (FR_RETURN_VIEW).
@@ -30,13 +32,40 @@ struct MadeReturn {
 
 }  // namespace ferrule
 
+namespace ferrule {
+
+// What only some calls need; made on first use.
+struct CallExtras {
+  std::vector<MadeReturn> returns;
+  std::vector<MemoryPtr> scratch;
+};
+
+// Held for a few instructions at a time, by bodies of a parallel region that touch the context together.
+class BriefLock {
+ public:
+  void lock() {
+    while (taken_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+  }
+  void unlock() { taken_.store(false, std::memory_order_release); }
+
+ private:
+  std::atomic<bool> taken_{false};
+};
+
+}  // namespace ferrule
+
+// One lies on the stack of each call, so what is initialised here is paid by each.
 struct FrCallCtx {
-  const FrModule* module = nullptr;
+  explicit FrCallCtx(const FrModule* module) : module(module) {}
+  ferrule::CallExtras& get_extras() {
+    if (extras == nullptr) extras = std::make_unique<ferrule::CallExtras>();
+    return *extras;
+  }
+
+  const FrModule* const module;
+  std::unique_ptr<ferrule::CallExtras> extras;
   int32_t num_threads = 0;
-  // Guards what bodies of a parallel region may touch together: the error slot, made returns and scratch.
-  std::mutex mutex;
+  ferrule::BriefLock lock;  // guards the error slot and the extras
   ferrule::RecordedError error;
-  int64_t error_iteration = 0;  // first iteration of the chunk that recorded it; -1 outside of parallel regions
-  std::vector<ferrule::MadeReturn> returns;
-  std::vector<ferrule::MemoryPtr> scratch;
+  int64_t error_iteration;  // first iteration of the chunk that recorded the error; -1 outside of parallel regions
 };

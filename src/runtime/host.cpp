@@ -1,6 +1,7 @@
 #include "runtime/host.h"
 
 #include <ctime>
+#include <mutex>
 #include <new>
 
 #include "array/array.h"
@@ -13,7 +14,7 @@ namespace {
 
 void set_error(FrCallCtx* ctx, int32_t code, int32_t site, const int64_t values[4]) {
   const int64_t iteration = current_iteration();
-  const std::lock_guard lock(ctx->mutex);
+  const std::lock_guard lock(ctx->lock);
   if (ctx->error.code != 0 && (iteration < 0 || iteration >= ctx->error_iteration)) return;
   ctx->error_iteration = iteration;
   ctx->error = {code, site, {values[0], values[1], values[2], values[3]}};
@@ -33,8 +34,8 @@ void* alloc_return(FrCallCtx* ctx, int32_t ret, int32_t rank, const int64_t* sha
     return nullptr;
   }
   void* data = memory.get();
-  const std::lock_guard lock(ctx->mutex);
-  ctx->returns.push_back({ret, std::vector<int64_t>(shape, shape + rank), std::move(memory), -1, 0, {}});
+  const std::lock_guard lock(ctx->lock);
+  ctx->get_extras().returns.push_back({ret, std::vector<int64_t>(shape, shape + rank), std::move(memory), -1, 0, {}});
   return data;
 } catch (const std::bad_alloc&) {
   out_of_memory(ctx, 0);
@@ -43,8 +44,8 @@ void* alloc_return(FrCallCtx* ctx, int32_t ret, int32_t rank, const int64_t* sha
 
 int32_t view_return(FrCallCtx* ctx, int32_t ret, int32_t arg, int64_t byte_offset, int32_t rank, const int64_t* shape,
                     const int64_t* strides) try {
-  const std::lock_guard lock(ctx->mutex);
-  ctx->returns.push_back({ret, std::vector<int64_t>(shape, shape + rank), nullptr, arg, byte_offset,
+  const std::lock_guard lock(ctx->lock);
+  ctx->get_extras().returns.push_back({ret, std::vector<int64_t>(shape, shape + rank), nullptr, arg, byte_offset,
                           std::vector<int64_t>(strides, strides + rank)});
   return FR_OK;
 } catch (const std::bad_alloc&) {
@@ -69,8 +70,8 @@ void* alloc_scratch(FrCallCtx* ctx, int64_t bytes) try {
     return nullptr;
   }
   void* data = memory.get();
-  const std::lock_guard lock(ctx->mutex);
-  ctx->scratch.push_back(std::move(memory));
+  const std::lock_guard lock(ctx->lock);
+  ctx->get_extras().scratch.push_back(std::move(memory));
   return data;
 } catch (const std::bad_alloc&) {
   out_of_memory(ctx, bytes);

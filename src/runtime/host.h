@@ -5,7 +5,8 @@
 
 namespace ferrule {
 
-// The same table for every module and call; valid for ever. `callback` and `blas` are NULL: no module may need them yet.
+// The same table for every module and call; valid for ever. `callback` and `blas` are NULL: no module may need them
+// yet.
 const FrHost* host_table();
 
 }  // namespace ferrule

@@ -14,7 +14,8 @@ namespace ferrule {
 // `threads` 0 means default_num_threads() as it was when the pool was made.
 int32_t parallel_for(int64_t n, int64_t grain, int threads, FrBody body, void* closure);
 
-// The first iteration of the chunk that the current thread runs, counted in the outermost region; -1 outside of regions.
+// The first iteration of the chunk that the current thread runs, counted in the outermost region; -1 outside of
+// regions.
 int64_t current_iteration();
 
 }  // namespace ferrule

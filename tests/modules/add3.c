@@ -3,7 +3,8 @@
 #include "module.h"
 
 static const FrExpr n[] = {EXPR(SYM(0))};
-static const FrArg args[] = {ARRAY("a", FR_F64, 1, FR_IN, FR_LAYOUT_C, n, 0), ARRAY("b", FR_F64, 1, FR_IN, FR_LAYOUT_C, n, 0),
+static const FrArg args[] = {ARRAY("a", FR_F64, 1, FR_IN, FR_LAYOUT_C, n, 0),
+                             ARRAY("b", FR_F64, 1, FR_IN, FR_LAYOUT_C, n, 0),
                              ARRAY("out", FR_F64, 1, FR_OUT, FR_LAYOUT_C, n, 0)};
 static const FrSymbol symbols[] = {EXTENT("N", 0, 0)};
 static const FrAliasPair alias[] = {{2, 0, FR_ALIAS_IDENTICAL}, {2, 1, FR_ALIAS_IDENTICAL}};

@@ -1,7 +1,8 @@
 /* A module with one thing wrong, chosen by -DBREAK_...: for the loader's checks. */
 #include "module.h"
 
-static const FrArg args[] = {{.size = sizeof(FrArg), .name = "n", .kind = FR_ARG_SCALAR, .dtype = FR_I64, .symbol = -1}};
+static const FrArg args[] = {
+    {.size = sizeof(FrArg), .name = "n", .kind = FR_ARG_SCALAR, .dtype = FR_I64, .symbol = -1}};
 #ifdef BREAK_FEATURES
 static const FrFact facts[] = {{"features", "avx2,flux-capacitor"}};
 #else
@@ -37,8 +38,11 @@ const FrModule ferrule_module_v1 = {
     .major = FR_ABI_MAJOR,
 #endif
     .minor = FR_ABI_MINOR + 7, /* a later minor version is fine */
-    .flags = FR_MODULE_STATELESS, .name = "broken",
-    ARGS(args, 1), GUARDS(guards), FACTS(facts),
+    .flags = FR_MODULE_STATELESS,
+    .name = "broken",
+    ARGS(args, 1),
+    GUARDS(guards),
+    FACTS(facts),
 #ifndef BREAK_RUN
     .run = run,
 #endif

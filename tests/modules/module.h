@@ -10,19 +10,33 @@
 #define SYM(i) FR_X_SYMBOL, i
 #define CONST(v) FR_X_CONST, v
 
-#define ARRAY(name_, dtype_, rank_, intent_, layout_, extents_, strides_)                                     \
-  {.size = sizeof(FrArg), .name = name_, .kind = FR_ARG_ARRAY, .dtype = dtype_, .rank = rank_, .intent = intent_, \
-   .layout = layout_, .extents = extents_, .strides = strides_, .symbol = -1}
-#define SCALAR(name_, dtype_, flags_, symbol_, default_)                                                     \
-  {.size = sizeof(FrArg), .flags = flags_, .name = name_, .kind = FR_ARG_SCALAR, .dtype = dtype_, .intent = FR_IN, \
-   .symbol = symbol_, .default_text = default_}
+#define ARRAY(name_, dtype_, rank_, intent_, layout_, extents_, strides_) \
+  {.size = sizeof(FrArg),                                                 \
+   .name = name_,                                                         \
+   .kind = FR_ARG_ARRAY,                                                  \
+   .dtype = dtype_,                                                       \
+   .rank = rank_,                                                         \
+   .intent = intent_,                                                     \
+   .layout = layout_,                                                     \
+   .extents = extents_,                                                   \
+   .strides = strides_,                                                   \
+   .symbol = -1}
+#define SCALAR(name_, dtype_, flags_, symbol_, default_) \
+  {.size = sizeof(FrArg),                                \
+   .flags = flags_,                                      \
+   .name = name_,                                        \
+   .kind = FR_ARG_SCALAR,                                \
+   .dtype = dtype_,                                      \
+   .intent = FR_IN,                                      \
+   .symbol = symbol_,                                    \
+   .default_text = default_}
 #define EXTENT(name_, arg_, axis_) \
   {.size = sizeof(FrSymbol), .name = name_, .source = FR_SYMBOL_EXTENT, .axis = axis_, .arg = arg_}
 #define STRIDE(name_, arg_, axis_) \
   {.size = sizeof(FrSymbol), .flags = 1, .name = name_, .source = FR_SYMBOL_STRIDE, .axis = axis_, .arg = arg_}
 
 /* The beginning of a descriptor: everything up to the tables. */
-#define MODULE_HEAD(name_, flags_)                                                                               \
+#define MODULE_HEAD(name_, flags_)                                                                                \
   .magic = FR_ABI_MAGIC, .size = sizeof(FrModule), .major = FR_ABI_MAJOR, .minor = FR_ABI_MINOR, .flags = flags_, \
   .name = name_, .digest = "0123456789abcdef"
 #define ARGS(table, positional) .n_args = COUNT(table), .args = table, .n_positional = positional

@@ -15,5 +15,5 @@ static int32_t run(void* state, const FrCall* call) {
   return FR_OK;
 }
 
-const FrModule ferrule_module_v1 = {
-    MODULE_HEAD("shift", FR_MODULE_STATELESS), ARGS(args, 2), SYMBOLS(symbols), .work = EXPR(SYM(0)), .run = run};
+const FrModule ferrule_module_v1 = {MODULE_HEAD("shift", FR_MODULE_STATELESS), ARGS(args, 2), SYMBOLS(symbols),
+                                    .work = EXPR(SYM(0)), .run = run};

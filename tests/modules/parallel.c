@@ -1,11 +1,13 @@
-/* check(index, limit): a parallel loop over int64[N]; an element outside of [0, limit) is an index error at its position
-   (values: element, axis 0, limit; site 0 for even positions, 1 for odd). Sums the workers seen into scratch. */
+/* check(index, limit): a parallel loop over int64[N]; an element outside of [0, limit) is an index error at its
+   position (values: element, axis 0, limit; site 0 for even positions, 1 for odd). Sums the workers seen into scratch.
+ */
 #include "module.h"
 
 static const FrExpr n[] = {EXPR(SYM(0))};
 static const FrArg args[] = {ARRAY("index", FR_I64, 1, FR_IN, FR_LAYOUT_C, n, 0), SCALAR("limit", FR_I64, 0, -1, 0)};
 static const FrSymbol symbols[] = {EXTENT("N", 0, 0)};
-static const FrReturn returns[] = {{.size = sizeof(FrReturn), .name = "sum", .kind = FR_RETURN_SCALAR, .dtype = FR_I64}};
+static const FrReturn returns[] = {
+    {.size = sizeof(FrReturn), .name = "sum", .kind = FR_RETURN_SCALAR, .dtype = FR_I64}};
 
 typedef struct {
   const FrCall* call;
@@ -53,5 +55,5 @@ static int32_t leave(void* state) {
   return FR_OK;
 }
 
-const FrModule ferrule_module_v1 = {MODULE_HEAD("check", 0), ARGS(args, 2), SYMBOLS(symbols), RETURNS(returns),
-                                    .work = EXPR(CONST(1000000)), .init = init, .run = run, .exit = leave};
+const FrModule ferrule_module_v1 = {MODULE_HEAD("check", 0),      ARGS(args, 2), SYMBOLS(symbols), RETURNS(returns),
+                                    .work = EXPR(CONST(1000000)), .init = init,  .run = run,       .exit = leave};

@@ -29,5 +29,9 @@ static int32_t run(void* state, const FrCall* call) {
   return call->host->view_return(call->ctx, 1, 0, begin * s * 4, 1, &length, &view_stride);
 }
 
-const FrModule ferrule_module_v1 = {MODULE_HEAD("positive", FR_MODULE_STATELESS), ARGS(args, 3), SYMBOLS(symbols),
-                                    RETURNS(returns), .work = EXPR(SYM(0)), .run = run};
+const FrModule ferrule_module_v1 = {MODULE_HEAD("positive", FR_MODULE_STATELESS),
+                                    ARGS(args, 3),
+                                    SYMBOLS(symbols),
+                                    RETURNS(returns),
+                                    .work = EXPR(SYM(0)),
+                                    .run = run};

@@ -1,5 +1,5 @@
-/* next(): counts calls in the handle's state; init fails with status 20 while the symbol `start` is negative, exit returns
-   21 once 100 is reached. */
+/* next(): counts calls in the handle's state; init fails with status 20 while the symbol `start` is negative, exit
+   returns 21 once 100 is reached. */
 #include <stdlib.h>
 
 #include "module.h"
@@ -32,4 +32,4 @@ static int32_t leave(void* state) {
 }
 
 const FrModule ferrule_module_v1 = {MODULE_HEAD("next", 0), ARGS(args, 1), SYMBOLS(symbols), RETURNS(returns),
-                                    .init = init, .run = run, .exit = leave};
+                                    .init = init,           .run = run,    .exit = leave};

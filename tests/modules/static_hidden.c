@@ -4,12 +4,20 @@
 
 static const FrExpr n[] = {EXPR(SYM(0))};
 static const FrExpr t[] = {EXPR(SYM(1))};
-static const FrArg args[] = {
-    ARRAY("x", FR_F64, 1, FR_IN, FR_LAYOUT_C, n, 0),
-    {.size = sizeof(FrArg), .name = "axis", .kind = FR_ARG_STATIC, .symbol = -1},
-    {.size = sizeof(FrArg), .flags = FR_ARG_HIDDEN, .name = "table", .kind = FR_ARG_ARRAY, .dtype = FR_F64, .rank = 1,
-     .intent = FR_IN, .layout = FR_LAYOUT_C, .extents = t, .symbol = -1}};
-static const FrSymbol symbols[] = {EXTENT("N", 0, 0), EXTENT("T", 2, 0),
+static const FrArg args[] = {ARRAY("x", FR_F64, 1, FR_IN, FR_LAYOUT_C, n, 0),
+                             {.size = sizeof(FrArg), .name = "axis", .kind = FR_ARG_STATIC, .symbol = -1},
+                             {.size = sizeof(FrArg),
+                              .flags = FR_ARG_HIDDEN,
+                              .name = "table",
+                              .kind = FR_ARG_ARRAY,
+                              .dtype = FR_F64,
+                              .rank = 1,
+                              .intent = FR_IN,
+                              .layout = FR_LAYOUT_C,
+                              .extents = t,
+                              .symbol = -1}};
+static const FrSymbol symbols[] = {EXTENT("N", 0, 0),
+                                   EXTENT("T", 2, 0),
                                    {.size = sizeof(FrSymbol), .name = "K", .source = FR_SYMBOL_EXPLICIT, .arg = -1}};
 static const FrReturn returns[] = {
     {.size = sizeof(FrReturn), .name = "sum", .kind = FR_RETURN_SCALAR, .dtype = FR_F64}};
@@ -25,5 +33,9 @@ static int32_t run(void* state, const FrCall* call) {
   return FR_OK;
 }
 
-const FrModule ferrule_module_v1 = {MODULE_HEAD("scaled", FR_MODULE_STATELESS), ARGS(args, 2), SYMBOLS(symbols),
-                                    RETURNS(returns), GUARDS(guards), .run = run};
+const FrModule ferrule_module_v1 = {MODULE_HEAD("scaled", FR_MODULE_STATELESS),
+                                    ARGS(args, 2),
+                                    SYMBOLS(symbols),
+                                    RETURNS(returns),
+                                    GUARDS(guards),
+                                    .run = run};

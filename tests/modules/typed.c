@@ -1,5 +1,5 @@
-/* total_<T>(x): the sum of an array of element type TYPE/DTYPE (given by -D), of RANK axes, C order; returned in double.
-   One source for all element types. */
+/* total_<T>(x): the sum of an array of element type TYPE/DTYPE (given by -D), of RANK axes, C order; returned in
+   double. One source for all element types. */
 #include "module.h"
 
 #ifndef RANK

@@ -10,7 +10,6 @@ import functools
 from typing import Any
 
 import numpy as np
-
 from ferrule import _compiler as ir
 from ferrule.capture import Captured, Options, capture
 from ferrule.capture.signature import bind, layout_of
@@ -44,7 +43,7 @@ def guards_hold(captured: Captured, values: list[Any]) -> bool:
     names: dict[str, Any] = {"min": min, "max": max}
     for info, value in zip(captured.arguments, values, strict=True):
         names[info.name] = _Sizes(value) if isinstance(value, np.ndarray) else value
-    return all(eval(guard, {"__builtins__": {}}, names) for guard in captured.program.guards)  # noqa: S307
+    return all(eval(guard, {"__builtins__": {}}, names) for guard in captured.program.guards)
 
 
 def values_for(captured: Captured, arguments: dict[str, Any]) -> list[Any]:

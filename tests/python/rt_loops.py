@@ -17,7 +17,15 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
-FLAGS = ["-std=c++20", "-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fPIC", "-shared"]
+FLAGS = [
+    "-std=c++20",
+    "-O3",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+    "-fPIC",
+    "-shared",
+]
 
 SIGNED = ["int8", "int16", "int32", "int64"]
 UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
@@ -58,10 +66,34 @@ RESULT = {
 }
 
 # Rows whose values are approximations, with the largest error promised in units in the last place of the true value.
-TRANSCENDENTAL = (
-    "cbrt exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 hypot sin cos tan arcsin arccos arctan arctan2 sinh cosh "
-    "tanh arcsinh arccosh arctanh power float_power"
-).split()
+TRANSCENDENTAL = [
+    "cbrt",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "logaddexp",
+    "logaddexp2",
+    "hypot",
+    "sin",
+    "cos",
+    "tan",
+    "arcsin",
+    "arccos",
+    "arctan",
+    "arctan2",
+    "sinh",
+    "cosh",
+    "tanh",
+    "arcsinh",
+    "arccosh",
+    "arctanh",
+    "power",
+    "float_power",
+]
 
 
 @dataclass(frozen=True)
@@ -81,7 +113,9 @@ class Loop:
         parameters = ", ".join(f"const {CPP[d]}* __restrict {n}" for d, n in zip(self.operands, names))
         types = f"<{CPP[self.result]}>" if self.op == "cast" else ""
         symbol = f"{self.symbol}__{self.result}" if self.op == "cast" else self.symbol
-        values = ", ".join(f"fr::truth({n}[i])" if d == "bool" else f"{n}[i]" for n, d in zip(names, self.operands))
+        values = ", ".join(
+            f"fr::truth({n}[i])" if d == "bool" else f"{n}[i]" for n, d in zip(names, self.operands)
+        )
         return (
             f'extern "C" void {symbol}({parameters}, {CPP[self.result]}* __restrict out, int64_t n) {{\n'
             f"  for (int64_t i = 0; i < n; ++i) out[i] = fr::{self.op}{types}({values});\n}}\n"
@@ -148,8 +182,19 @@ def compile_loops(
     jobs = []
     for part in range(2):
         source, output = folder / f"{stem}-{part}.cpp", folder / f"{stem}-{part}.o"
-        source.write_text(header + "".join(loop.source() for loop in loops[part::2]) + (extra if part == 0 else ""))
-        command = [cxx, *FLAGS[:-1], f"-march={march}", f"-I{ROOT / 'include'}", "-c", str(source), "-o", str(output)]
+        source.write_text(
+            header + "".join(loop.source() for loop in loops[part::2]) + (extra if part == 0 else "")
+        )
+        command = [
+            cxx,
+            *FLAGS[:-1],
+            f"-march={march}",
+            f"-I{ROOT / 'include'}",
+            "-c",
+            str(source),
+            "-o",
+            str(output),
+        ]
         jobs.append((subprocess.Popen(command, stderr=subprocess.PIPE, text=True), output))
     for process, _ in jobs:
         _, errors = process.communicate()

@@ -1,12 +1,14 @@
 """Capture ahead of time, from annotations."""
 
+# The short form of annotations, with extents as plain strings, is what is tested here.
+# ruff: noqa: F821, F722, UP037
+
 from __future__ import annotations
 
 from typing import Annotated
 
 import numpy as np
 import pytest
-
 from ferrule import dtypes as fr
 from ferrule import errors
 from ferrule.capture import Options, capture_annotated, is_annotated
@@ -23,7 +25,7 @@ def test_sizes_are_shared_by_name():
 
 
 def test_extents_may_be_expressions_and_numbers():
-    def halves(a: fr.float32["2*N"], b: fr.float32["N"], c: fr.int64[3], w: float, n: int = 2):
+    def halves(a: fr.float32["2 * N"], b: fr.float32["N"], c: fr.int64[3], w: float, n: int = 2):
         a[: len(b)] += b
         return c * n, w
 

@@ -6,7 +6,6 @@ import functools
 
 import numpy as np
 import pytest
-
 from ferrule import errors
 from ferrule.capture import Options, capture
 
@@ -160,7 +159,7 @@ def test_codes_of_helpers_are_noted_and_do_not_depend_on_lines():
     digests = []
     for lines in (0, 7):
         space: dict = {}
-        exec(compile("\n" * lines + source, f"<{lines}>", "exec"), space)  # noqa: S102
+        exec(compile("\n" * lines + source, f"<{lines}>", "exec"), space)
         from ferrule.capture.function import code_digest
 
         digests.append(code_digest(space["f"].__code__))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from ferrule.capture import Options, capture
 
 
@@ -27,7 +26,11 @@ def test_equality_is_guarded_when_it_is_needed():
     def both(a, b):
         return a[0] + b[0], a + b
 
-    assert guards(both, zeros(4), zeros(4)) == ["1 <= a.shape[0]", "1 <= b.shape[0]", "a.shape[0] == b.shape[0]"]
+    assert guards(both, zeros(4), zeros(4)) == [
+        "1 <= a.shape[0]",
+        "1 <= b.shape[0]",
+        "a.shape[0] == b.shape[0]",
+    ]
 
 
 def test_one_guard_for_an_interior_slice():

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from evaluated import evaluated
-from programs import Program, load
-
 from ferrule import errors
+from programs import Program, load
 
 PROGRAMS = load()
 SUPPORTED = [pytest.param(p, id=p.name) for p in PROGRAMS if p.refused is None]
@@ -50,7 +49,9 @@ def compare(where: str, expected, result, program: Program) -> None:
         return
     assert isinstance(result, np.ndarray) == isinstance(expected, np.ndarray), where
     left, right = np.asarray(expected), np.asarray(result)
-    assert left.shape == right.shape and left.dtype == right.dtype, f"{where}: {left.shape} {left.dtype}, got {right.shape} {right.dtype}"
+    assert left.shape == right.shape and left.dtype == right.dtype, (
+        f"{where}: {left.shape} {left.dtype}, got {right.shape} {right.dtype}"
+    )
     if left.dtype.kind != "f" or program.exact:
         np.testing.assert_array_equal(right, left, where)
         if left.dtype.kind == "f":

@@ -6,10 +6,13 @@ import itertools
 
 import numpy as np
 import pytest
-
 import rt_loops as rt
 
-EXACT = [loop for loop in rt.table_loops() if loop.op not in rt.TRANSCENDENTAL or loop.op == "power" and loop.result in rt.INTEGERS]
+EXACT = [
+    loop
+    for loop in rt.table_loops()
+    if loop.op not in rt.TRANSCENDENTAL or (loop.op == "power" and loop.result in rt.INTEGERS)
+]
 NUMPY_NAMES = {op: name for op, _, _, name in rt.table()}
 REFERENCE = {
     "clip": lambda x, low, high: np.minimum(np.maximum(x, low), high),
@@ -33,14 +36,71 @@ def edge_values(dtype: str) -> np.ndarray:
     if dtype in rt.INTEGERS:
         info = np.iinfo(dtype)
         bits = info.bits
-        near = [0, 1, 2, 3, 5, 7, 10, 63, 64, bits - 2, bits - 1, bits, bits + 1, 100, info.max, info.max - 1, info.max // 2]
-        values = near + [-v for v in near] + [info.min, info.min + 1, info.min // 2, 2 ** (bits // 2), 2**53 + 1, 2**62]
+        near = [
+            0,
+            1,
+            2,
+            3,
+            5,
+            7,
+            10,
+            63,
+            64,
+            bits - 2,
+            bits - 1,
+            bits,
+            bits + 1,
+            100,
+            info.max,
+            info.max - 1,
+            info.max // 2,
+        ]
+        values = (
+            near
+            + [-v for v in near]
+            + [info.min, info.min + 1, info.min // 2, 2 ** (bits // 2), 2**53 + 1, 2**62]
+        )
         return np.array(sorted({v for v in values if info.min <= v <= info.max}), dtype)
     info = np.finfo(dtype)
     tiny, small = info.smallest_subnormal, info.smallest_normal
-    ints = [2.0**k + d for k in (7, 8, 15, 16, 23, 24, 31, 32, 52, 53, 62, 63, 64) for d in (-1.0, -0.5, 0.0, 0.5, 1.0)]
-    values = [0.0, tiny, 2 * tiny, small, small - tiny, 0.1, 0.5, 0.49999997, 0.9999999, 1.0, 1.0 + info.eps, 1.5, 2.0, 2.5, 3.0]
-    values += [7.5, 100.0, 1e10, 1e20, 3e9, info.max, info.max / 2, np.inf, 300.0, 256.7, 127.9, 0.2, 6.0, *ints]
+    ints = [
+        2.0**k + d
+        for k in (7, 8, 15, 16, 23, 24, 31, 32, 52, 53, 62, 63, 64)
+        for d in (-1.0, -0.5, 0.0, 0.5, 1.0)
+    ]
+    values = [
+        0.0,
+        tiny,
+        2 * tiny,
+        small,
+        small - tiny,
+        0.1,
+        0.5,
+        0.49999997,
+        0.9999999,
+        1.0,
+        1.0 + info.eps,
+        1.5,
+        2.0,
+        2.5,
+        3.0,
+    ]
+    values += [
+        7.5,
+        100.0,
+        1e10,
+        1e20,
+        3e9,
+        info.max,
+        info.max / 2,
+        np.inf,
+        300.0,
+        256.7,
+        127.9,
+        0.2,
+        6.0,
+        *ints,
+    ]
     return np.array([*values, *(-v for v in values), np.nan]).astype(dtype)
 
 
@@ -52,7 +112,9 @@ def random_values(dtype: str, n: int, rng: np.random.Generator) -> np.ndarray:
         wide = rng.integers(info.min, info.max, n, dtype=dtype, endpoint=True)
         low = max(int(info.min), -20)
         return np.where(rng.random(n) < 0.5, wide, rng.integers(low, 20, n).astype(dtype))
-    any_bits = rng.integers(0, 2 ** (8 * np.dtype(dtype).itemsize), n, dtype=f"uint{8 * np.dtype(dtype).itemsize}").view(dtype)
+    any_bits = rng.integers(
+        0, 2 ** (8 * np.dtype(dtype).itemsize), n, dtype=f"uint{8 * np.dtype(dtype).itemsize}"
+    ).view(dtype)
     moderate = (rng.standard_normal(n) * 10.0 ** rng.integers(-3, 6, n)).astype(dtype)
     whole = rng.integers(-50, 50, n).astype(dtype) / np.asarray(2, dtype)
     return np.choose(rng.integers(0, 3, n), [any_bits, moderate, whole]).astype(dtype)
@@ -85,9 +147,13 @@ def reference_of(loop: rt.Loop, operands: list[np.ndarray]) -> np.ndarray:
         return np.asarray(function(*operands)).astype(loop.result)
 
 
-def assert_same_bits(got: np.ndarray, want: np.ndarray, operands: list[np.ndarray], what: str, zero_signs: bool = True) -> None:
+def assert_same_bits(
+    got: np.ndarray, want: np.ndarray, operands: list[np.ndarray], what: str, zero_signs: bool = True
+) -> None:
     if got.dtype.kind == "f":
-        same = (got == want) & ((np.signbit(got) == np.signbit(want)) | ~np.bool_(zero_signs)) | np.isnan(got) & np.isnan(want)
+        same = (got == want) & ((np.signbit(got) == np.signbit(want)) | ~np.bool_(zero_signs)) | np.isnan(
+            got
+        ) & np.isnan(want)
     else:
         same = got == want
     bad = np.flatnonzero(~same)
@@ -100,7 +166,9 @@ def test_functor_has_numpys_values(library, loop):
     operands = operands_of(loop)
     # The sign of a zero chosen among equal zeros depends on NumPy's vector width for these two.
     zero_signs = loop.op not in ("fmax", "fmin")
-    assert_same_bits(library(loop, *operands), reference_of(loop, operands), operands, loop.symbol, zero_signs)
+    assert_same_bits(
+        library(loop, *operands), reference_of(loop, operands), operands, loop.symbol, zero_signs
+    )
 
 
 @pytest.mark.parametrize("loop", rt.cast_loops(), ids=lambda loop: f"{loop.operands[0]}-{loop.result}")
@@ -111,7 +179,9 @@ def test_cast_has_numpys_values(library, loop):
     assert_same_bits(library(loop, *operands), want, operands, loop.symbol)
 
 
-LANES = [loop for loop in EXACT if loop.operands[-1] in ("int8", "int32", "uint64", "float32", "float64", "bool")]
+LANES = [
+    loop for loop in EXACT if loop.operands[-1] in ("int8", "int32", "uint64", "float32", "float64", "bool")
+]
 
 
 @pytest.mark.parametrize("loop", LANES, ids=lambda loop: loop.symbol)

@@ -8,12 +8,18 @@ import shutil
 
 import numpy as np
 import pytest
-
 import rt_loops as rt
 
 CASES = [(op, dtype) for op in ("sum", "prod") for dtype in ("int64", "float32", "float64")]
 CASES += [(op, dtype) for op in ("max", "min") for dtype in ("bool", "int8", "uint32", "float32", "float64")]
-CASES += [("bit_and", "bool"), ("bit_and", "uint64"), ("bit_or", "int16"), ("bit_xor", "int64"), ("any", "bool"), ("all", "bool")]
+CASES += [
+    ("bit_and", "bool"),
+    ("bit_and", "uint64"),
+    ("bit_or", "int16"),
+    ("bit_xor", "int64"),
+    ("any", "bool"),
+    ("all", "bool"),
+]
 FLOAT_CASES = [("sum", "float32"), ("sum", "float64"), ("prod", "float64"), ("max", "float64")]
 NUMPY = {
     "sum": np.sum,
@@ -32,7 +38,11 @@ SIZES = [0, 1, 2, 7, 31, 32, 33, 63, 64, 65, 255, 257, 1000, 2047, 2048, 2049, 4
 def source(cases) -> str:
     text = []
     for op, dtype in cases:
-        t, r, load = rt.CPP[dtype], f"fr::reduction::{op}<{rt.CPP[dtype]}>", "fr::truth" if dtype == "bool" else ""
+        t, r, load = (
+            rt.CPP[dtype],
+            f"fr::reduction::{op}<{rt.CPP[dtype]}>",
+            "fr::truth" if dtype == "bool" else "",
+        )
         text.append(f"""
 extern "C" void {op}_{dtype}_flat(const {t}* __restrict x, {t}* __restrict out, int64_t n, int64_t) {{
   *out = fr::reduce<{r}>(n, [&](int64_t i) {{ return {load}(x[i]); }});
@@ -118,7 +128,11 @@ def test_long_sums_are_accurate(reductions, dtype):
         x = np.full(n, 0.1, dtype)
         exact = n * float(x[0])
         for got in (reductions("sum", "flat", x), reductions("sum", "rows", x[:, None])[0]):
-            assert abs(float(got) - exact) <= 1e-6 * exact if dtype == "float32" else abs(got - exact) <= 1e-14 * exact
+            assert (
+                abs(float(got) - exact) <= 1e-6 * exact
+                if dtype == "float32"
+                else abs(got - exact) <= 1e-14 * exact
+            )
 
 
 @pytest.mark.parametrize("dtype", rt.FLOATS)

@@ -1,6 +1,6 @@
 /* What a careful author writes with the NumPy C API: `noop1`, `noop3`, `noop10` take anything and do nothing; `call1`,
-   `call3`, `call10` check dtype, byte order, rank, layout, alignment, writability, equal extents and overlap of the last
-   array with the others. All by position or by name. */
+   `call3`, `call10` check dtype, byte order, rank, layout, alignment, writability, equal extents and overlap of the
+   last array with the others. All by position or by name. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #define NPY_NO_DEPRECATED_API NPY_1_25_API_VERSION
@@ -74,18 +74,21 @@ static inline PyObject* call(int n, PyObject* const* args, Py_ssize_t nargs, PyO
   Py_RETURN_NONE;
 }
 
-#define CALL(n)                                                                                       \
+#define CALL(n)                                                                                          \
   static PyObject* call##n(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) { \
-    (void)self;                                                                                       \
-    return call(n, args, nargs, kwnames);                                                             \
+    (void)self;                                                                                          \
+    return call(n, args, nargs, kwnames);                                                                \
   }
 CALL(1)
 CALL(3)
 CALL(10)
 
 #define METHOD(name, f) {name, (PyCFunction)(void (*)(void))f, METH_FASTCALL | METH_KEYWORDS, NULL}
-static PyMethodDef methods[] = {METHOD("noop", noop), METHOD("call1", call1), METHOD("call3", call3),
-                                METHOD("call10", call10), {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {METHOD("noop", noop),
+                                METHOD("call1", call1),
+                                METHOD("call3", call3),
+                                METHOD("call10", call10),
+                                {NULL, NULL, 0, NULL}};
 static PyModuleDef module = {PyModuleDef_HEAD_INIT, "byhand", NULL, -1, methods, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit_byhand(void) {

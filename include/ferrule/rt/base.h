@@ -1,5 +1,5 @@
-// The scalar vocabulary of emitted code: fixed-width names, type facts, bit casts. No standard library, so that an emitted
-// file parses in a few milliseconds.
+// The scalar vocabulary of emitted code: fixed-width names, type facts, bit casts. No standard library, so that an
+// emitted file parses in a few milliseconds.
 #pragma once
 
 #include <stdint.h>
@@ -47,8 +47,8 @@ using Bits = typename SizedInt<sizeof(T)>::Unsigned;
 // The signed integer with the bits of T.
 template <class T>
 using SignedBits = typename SizedInt<sizeof(T)>::Signed;
-// The unsigned type in which T's integer arithmetic wraps. At least 32 bits: uint16_t operands would promote to int, whose
-// product overflows.
+// The unsigned type in which T's integer arithmetic wraps. At least 32 bits: uint16_t operands would promote to int,
+// whose product overflows.
 template <class T>
 using Wrap = typename SizedInt<(sizeof(T) < 4 ? 4 : sizeof(T))>::Unsigned;
 
@@ -73,7 +73,8 @@ struct FloatFacts<double> {
   static constexpr int mantissa_bits = 52;
   static constexpr int bias = 1023;
   static constexpr uint64_t sign = 0x8000000000000000u, exponent = 0x7ff0000000000000u, mantissa = 0x000fffffffffffffu;
-  static constexpr double inf = __builtin_inf(), nan = __builtin_nan(""), min_normal = 0x1p-1022, max = 0x1.fffffffffffffp1023;
+  static constexpr double inf = __builtin_inf(), nan = __builtin_nan(""), min_normal = 0x1p-1022,
+                          max = 0x1.fffffffffffffp1023;
   // Adding it to |x| < 2**51 leaves rint(x) in the low bits.
   static constexpr double rounder = 0x1.8p52;
 };
@@ -82,7 +83,8 @@ struct FloatFacts<float> {
   static constexpr int mantissa_bits = 23;
   static constexpr int bias = 127;
   static constexpr uint32_t sign = 0x80000000u, exponent = 0x7f800000u, mantissa = 0x007fffffu;
-  static constexpr float inf = __builtin_inff(), nan = __builtin_nanf(""), min_normal = 0x1p-126f, max = 0x1.fffffep127f;
+  static constexpr float inf = __builtin_inff(), nan = __builtin_nanf(""), min_normal = 0x1p-126f,
+                         max = 0x1.fffffep127f;
   static constexpr float rounder = 0x1.8p23f;
 };
 
@@ -109,9 +111,9 @@ FR_INLINE T with_sign(T x, T y) {
   return from_bits<T>((to_bits(x) & ~FloatFacts<T>::sign) | (to_bits(y) & FloatFacts<T>::sign));
 }
 
-// The value of a bool that is loaded from memory: emitted code passes every element of a boolean array through this. GCC 12
-// has no vector type for a loaded bool and leaves the loop scalar, but compares loaded bytes. Only for loads: around a
-// comparison it packs the vector mask into bytes and unpacks it again.
+// The value of a bool that is loaded from memory: emitted code passes every element of a boolean array through this.
+// GCC 12 has no vector type for a loaded bool and leaves the loop scalar, but compares loaded bytes. Only for loads:
+// around a comparison it packs the vector mask into bytes and unpacks it again.
 FR_INLINE bool truth(bool c) { return __builtin_bit_cast(uint8_t, c) != 0; }
 
 // -1 where c holds, else 0: for selecting bits without a branch.

@@ -1,8 +1,9 @@
 // Conversions between element types with NumPy's values on x86-64, defined for every input.
 //
-// Floating point to integer truncates towards zero. Out of range (NaN included) the value is what NumPy computes on x86-64:
-// int32 and int64 give their minimum; narrower integers take the low bits of the int32; an unsigned 32- or 64-bit integer is
-// the signed conversion below 2**(bits - 1), and from there on that of x - 2**(bits - 1) with the top bit flipped.
+// Floating point to integer truncates towards zero. Out of range (NaN included) the value is what NumPy computes on
+// x86-64: int32 and int64 give their minimum; narrower integers take the low bits of the int32; an unsigned 32- or
+// 64-bit integer is the signed conversion below 2**(bits - 1), and from there on that of x - 2**(bits - 1) with the top
+// bit flipped.
 #pragma once
 
 #include "ferrule/rt/base.h"
@@ -37,8 +38,8 @@ FR_INLINE uint64_t truncate_to_uint64(F x) {
   return x >= F(0x1p63) ? high : low;
 }
 
-// int64_t or uint64_t to double with one rounding, through the two halves as doubles of their own: the conversion as one
-// instruction exists only in AVX-512.
+// int64_t or uint64_t to double with one rounding, through the two halves as doubles of their own: the conversion as
+// one instruction exists only in AVX-512.
 template <class T>
 FR_INLINE double wide_to_double(T x) {
 #ifdef __AVX512DQ__

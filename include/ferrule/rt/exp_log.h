@@ -1,8 +1,9 @@
-// Exponentials and logarithms, within 1 ulp of the true value for every input unless docs/internals/math.md says otherwise.
+// Exponentials and logarithms, within 1 ulp of the true value for every input unless docs/internals/math.md says
+// otherwise.
 //
-// All functions here and in the headers beside it are free of branches, calls and tables, so that a loop over them vectorises,
-// and consist of correctly rounded operations only, so that an element has the same bits in a vector, in the tail of a loop and
-// in the evaluator. Coefficients come from docs/internals/minimax.py.
+// All functions here and in the headers beside it are free of branches, calls and tables, so that a loop over them
+// vectorises, and consist of correctly rounded operations only, so that an element has the same bits in a vector, in
+// the tail of a loop and in the evaluator. Coefficients come from docs/internals/minimax.py.
 #pragma once
 
 #include "ferrule/rt/ops.h"
@@ -182,7 +183,8 @@ FR_INLINE T log10(T x) {
   return log_edges(x, sum + (((base - sum) + h) + fma(p.k, Ln2<T>::log10_lo, l)));
 }
 
-// log(2**doublings * (1 + w)) for a finite w > -1, with 1 + w carried in two parts; or, where `plain`, log(2**doublings * w).
+// log(2**doublings * (1 + w)) for a finite w > -1, with 1 + w carried in two parts; or, where `plain`, log(2**doublings
+// * w).
 template <class T>
 FR_INLINE T log_one_plus(T w, bool plain = false, T doublings = T(0)) {
   const T u = plain ? w : T(1) + w;

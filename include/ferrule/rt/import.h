@@ -1,9 +1,9 @@
-// Makes an emitted module importable by Python without Python.h: FR_IMPORTABLE(name) once, at the end of the file, after
-// the descriptor `ferrule_module_v1`.
+// Makes an emitted module importable by Python without Python.h: FR_IMPORTABLE(name) once, at the end of the file,
+// after the descriptor `ferrule_module_v1`.
 //
-// Every CPython function is declared weak, so that plain C++ loads the same file, also under LD_BIND_NOW=1, where nothing
-// defines them. Inside Python they come from the interpreter; the module definition itself is made by ferrule._rt, which
-// knows the Python that runs. After the import the module has one attribute, `kernel`.
+// Every CPython function is declared weak, so that plain C++ loads the same file, also under LD_BIND_NOW=1, where
+// nothing defines them. Inside Python they come from the interpreter; the module definition itself is made by
+// ferrule._rt, which knows the Python that runs. After the import the module has one attribute, `kernel`.
 #pragma once
 
 #include "ferrule/abi.h"
@@ -34,7 +34,7 @@ inline struct _object* define(const FrModule* module) {
 
 }  // namespace fr_import
 
-#define FR_IMPORTABLE(name)                                                                   \
+#define FR_IMPORTABLE(name)                                                           \
   extern "C" __attribute__((visibility("default"))) struct _object* PyInit_##name() { \
-    return fr_import::define(&ferrule_module_v1);                                             \
+    return fr_import::define(&ferrule_module_v1);                                     \
   }

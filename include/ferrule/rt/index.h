@@ -1,5 +1,5 @@
-// Integer helpers of index expressions over int64_t, with the meaning that sizes have everywhere in Ferrule: division and
-// remainder are floored and give 0 for a divisor of 0, arithmetic wraps.
+// Integer helpers of index expressions over int64_t, with the meaning that sizes have everywhere in Ferrule: division
+// and remainder are floored and give 0 for a divisor of 0, arithmetic wraps.
 #pragma once
 
 #include "ferrule/rt/base.h"

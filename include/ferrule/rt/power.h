@@ -24,8 +24,9 @@ FR_INLINE Pair log2_pair(double x) {
   const double s = up * inverse;
   const double s_lo = fma(-s, down_lo, fma(-s, down, up)) * inverse;
   const double z = s * s, z_lo = fma(s, s, -z) + 2 * s * s_lo;
-  const double tail = z * horner(z, 0x1.2776c50ef9bfep-1, 0x1.a61762a7adfaap-2, 0x1.484b13d79bf16p-2, 0x1.0c9a84bf8b7dbp-2,
-                                 0x1.c68f2ed512a8ap-3, 0x1.89fedb3349e8ep-3, 0x1.59dfb09edceddp-3, 0x1.5a68da3f90f5ap-3);
+  const double tail =
+      z * horner(z, 0x1.2776c50ef9bfep-1, 0x1.a61762a7adfaap-2, 0x1.484b13d79bf16p-2, 0x1.0c9a84bf8b7dbp-2,
+                 0x1.c68f2ed512a8ap-3, 0x1.89fedb3349e8ep-3, 0x1.59dfb09edceddp-3, 0x1.5a68da3f90f5ap-3);
   constexpr double c1 = 0x1.71547652b82fep+1, c1_lo = 0x1.777d0ffda0d24p-55;
   constexpr double c3 = 0x1.ec709dc3a03fdp-1, c3_lo = 0x1.d27f05548af0cp-55;
   const double t = c3 + tail, t_lo = ((c3 - t) + tail) + c3_lo;
@@ -67,7 +68,8 @@ FR_INLINE double power_positive_short(double x, double y) {
 // Whether y is an odd whole number.
 template <class T>
 FR_INLINE bool is_odd(T y) {
-  return (y == trunc(y)) & (y * T(0.5) != trunc(y * T(0.5)));
+  const T half = y * T(0.5), whole = trunc(y), whole_half = trunc(half);
+  return (y == whole) & (half != whole_half);
 }
 
 // C's pow with all its special values.
@@ -76,12 +78,15 @@ FR_INLINE T float_pow(T x, T y) {
   constexpr T inf = FloatFacts<T>::inf, nan = FloatFacts<T>::nan;
   const T a = magnitude(x);
   T r;
-  if constexpr (sizeof(T) == 8) r = power_positive(a, y);
-  else r = T(power_positive_short(a, y));
+  if constexpr (sizeof(T) == 8)
+    r = power_positive(a, y);
+  else
+    r = T(power_positive_short(a, y));
   const T at_zero = y < T(0) ? inf : T(0), at_inf = y < T(0) ? T(0) : inf;
   r = a == T(0) ? at_zero : a == inf ? at_inf : r;
   r = ((x < T(0)) & (a < inf) & (y != trunc(y))) ? nan : r;
-  r = (signbit(x) & is_odd(y)) ? -r : r;
+  const bool negative_base = signbit(x), odd = is_odd(y);
+  r = (negative_base & odd) ? -r : r;
   r = ((x != x) | (y != y)) ? x + y : r;
   const bool unit = (x == T(1)) | (y == T(0)) | ((x == T(-1)) & (magnitude(y) == inf));
   return unit ? T(1) : r;
@@ -106,8 +111,8 @@ FR_INLINE T power(T x, T y) {
 
 FR_INLINE double float_power(double x, double y) { return float_pow(x, y); }
 
-// |x| = m 2**(3 q + j) with m in [1, 2): the reciprocal root of m by a polynomial and two steps of third order, the root by a
-// last step whose residual is exact.
+// |x| = m 2**(3 q + j) with m in [1, 2): the reciprocal root of m by a polynomial and two steps of third order, the
+// root by a last step whose residual is exact.
 FR_INLINE double cbrt(double x) {
   using F = FloatFacts<double>;
   const double a = magnitude(x);
@@ -144,8 +149,8 @@ FR_INLINE double hypot(double x, double y) {
 FR_INLINE float hypot(float x, float y) {
   constexpr float inf = FloatFacts<float>::inf;
   const double u = x, v = y;
-  const float r = float(sqrt(fma(u, u, v * v)));
-  return ((magnitude(x) == inf) | (magnitude(y) == inf)) ? inf : r;
+  const float r = float(sqrt(fma(u, u, v * v))), a = magnitude(x), b = magnitude(y);
+  return ((a == inf) | (b == inf)) ? inf : r;
 }
 
 }  // namespace fr

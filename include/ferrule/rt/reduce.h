@@ -1,10 +1,10 @@
 // Reductions whose order of operations is fixed by the extent alone: the same bits for any vector width, any number of
 // threads, and whether the reduced axis is the contiguous one or not. The error grows as that of pairwise summation.
 //
-// The tree over n elements: leaves of kLeaf consecutive elements; in a leaf, element i joins lane i % kLanes, in order; the
-// lanes join in halves (lane l with lane l + kLanes/2, and so on); the leaves join in a binary tree from the left, as a
-// binary counter carries. A lane that no element reached holds the neutral value, which changes no bit of what it joins. A
-// leaf of fewer than kInOrder elements joins from left to right, as NumPy joins so few.
+// The tree over n elements: leaves of kLeaf consecutive elements; in a leaf, element i joins lane i % kLanes, in order;
+// the lanes join in halves (lane l with lane l + kLanes/2, and so on); the leaves join in a binary tree from the left,
+// as a binary counter carries. A lane that no element reached holds the neutral value, which changes no bit of what it
+// joins. A leaf of fewer than kInOrder elements joins from left to right, as NumPy joins so few.
 //
 // Integer and logical reductions do not depend on the order and are plain loops.
 #pragma once
@@ -16,15 +16,15 @@ namespace fr {
 inline constexpr int kLanes = 32;
 inline constexpr int kLeaf = 2048;
 inline constexpr int kInOrder = 8;
-// Columns that reduce_rows carries at a time. kLanes * 64 accumulators stay in the first-level cache; operands beyond the
-// second-level cache gain more from rows of whole pages (2000 x 2000 doubles: 0.55 instead of 0.95 ns an element).
+// Columns that reduce_rows carries at a time. kLanes * 64 accumulators stay in the first-level cache; operands beyond
+// the second-level cache gain more from rows of whole pages (2000 x 2000 doubles: 0.55 instead of 0.95 ns an element).
 inline constexpr int kColumns = 64, kWideColumns = 256;
 inline constexpr int64_t kWideBytes = 1 << 20;
 // Enough levels of the binary counter for 2**63 elements.
 inline constexpr int kLevels = 53;
 
-// One struct a reduction row of the table, named as the row: `identity` is the value that a reduction starts from, `neutral`
-// the value that joins without a trace, `join` one step, `ordered` tells whether the order shows in the bits.
+// One struct a reduction row of the table, named as the row: `identity` is the value that a reduction starts from,
+// `neutral` the value that joins without a trace, `join` one step, `ordered` tells whether the order shows in the bits.
 namespace reduction {
 
 template <class T>
@@ -47,16 +47,22 @@ struct prod {
 
 template <class T>
 constexpr T lowest() {
-  if constexpr (is_float<T>) return -FloatFacts<T>::inf;
-  else if constexpr (is_signed_int<T>) return T(Bits<T>(1) << (sizeof(T) * 8 - 1));
-  else return T(0);
+  if constexpr (is_float<T>)
+    return -FloatFacts<T>::inf;
+  else if constexpr (is_signed_int<T>)
+    return T(Bits<T>(1) << (sizeof(T) * 8 - 1));
+  else
+    return T(0);
 }
 
 template <class T>
 constexpr T highest() {
-  if constexpr (is_float<T>) return FloatFacts<T>::inf;
-  else if constexpr (is_bool<T>) return true;
-  else return T(~Bits<T>(lowest<T>()));
+  if constexpr (is_float<T>)
+    return FloatFacts<T>::inf;
+  else if constexpr (is_bool<T>)
+    return true;
+  else
+    return T(~Bits<T>(lowest<T>()));
 }
 
 // NaN wins. A reduction of nothing is an error that the compiler raises; identity is never seen.
@@ -118,8 +124,8 @@ struct all {
 
 }  // namespace reduction
 
-// Joins lanes of `width` accumulators each, lane l at lane[l * width], in halves into lane 0. Lanes from `used` on are neutral
-// and skipped.
+// Joins lanes of `width` accumulators each, lane l at lane[l * width], in halves into lane 0. Lanes from `used` on are
+// neutral and skipped.
 template <class R, class T>
 FR_INLINE void join_lanes(T* lane, int used, int width) {
   if (used < kInOrder) {
@@ -217,21 +223,25 @@ FR_INLINE typename R::Value reduce(int64_t n, const F& f) {
   }
 }
 
-// The same value, with f spelled out once and the elements taken one after the other: for an f that is itself a loop, such as
-// the inner part of a reduction over two axes.
+// The same value, with f spelled out once and the elements taken one after the other: for an f that is itself a loop,
+// such as the inner part of a reduction over two axes.
 template <class R, class F>
 FR_INLINE typename R::Value reduce_outer(int64_t n, const F& f) {
   using T = typename R::Value;
-  if (n <= 0) return R::identity;
-  LeafCounter<R, T> counter;
-  for (int64_t begin = 0; begin < n; begin += kLeaf) {
-    const int size = n - begin < kLeaf ? int(n - begin) : kLeaf;
-    T lane[kLanes];
-    for (int l = 0; l < kLanes; ++l) lane[l] = R::neutral;
-    for (int i = 0; i < size; ++i) lane[i % kLanes] = R::join(lane[i % kLanes], f(begin + i));
-    counter.push(join_single_lanes<R>(lane, size));
+  if constexpr (!R::ordered) {
+    return reduce<R>(n, f);
+  } else {
+    if (n <= 0) return R::identity;
+    LeafCounter<R, T> counter;
+    for (int64_t begin = 0; begin < n; begin += kLeaf) {
+      const int size = n - begin < kLeaf ? int(n - begin) : kLeaf;
+      T lane[kLanes];
+      for (int l = 0; l < kLanes; ++l) lane[l] = R::neutral;
+      for (int i = 0; i < size; ++i) lane[i % kLanes] = R::join(lane[i % kLanes], f(begin + i));
+      counter.push(join_single_lanes<R>(lane, size));
+    }
+    return R::join(R::identity, counter.result());
   }
-  return R::join(R::identity, counter.result());
 }
 
 // reduce_rows where the order shows in the bits.
@@ -270,9 +280,9 @@ FR_INLINE void reduce_ordered_rows(int64_t n, int64_t m, const F& f, const Store
   }
 }
 
-// store(j, R over f(0, j), ..., f(n-1, j)) for every j in [0, m): for reduced axes that are not the contiguous one. The inner
-// loops run over j and vectorise; each result has the bits that `reduce` gives. `f` is `T operator()(int64_t i, int64_t j)
-// const`; what it computes from i alone is hoisted out of the loop over j.
+// store(j, R over f(0, j), ..., f(n-1, j)) for every j in [0, m): for reduced axes that are not the contiguous one. The
+// inner loops run over j and vectorise; each result has the bits that `reduce` gives. `f` is `T operator()(int64_t i,
+// int64_t j) const`; what it computes from i alone is hoisted out of the loop over j.
 template <class R, class F, class Store>
 FR_INLINE void reduce_rows(int64_t n, int64_t m, const F& f, const Store& store) {
   using T = typename R::Value;

@@ -2,6 +2,6 @@
 #pragma once
 
 #include "ferrule/rt/exp_log.h"
-#include "ferrule/rt/trig.h"
 #include "ferrule/rt/hyperbolic.h"
 #include "ferrule/rt/power.h"
+#include "ferrule/rt/trig.h"

@@ -41,7 +41,8 @@ DType to_dtype(nb::handle value) {
     const std::string_view name = text_of(value);
     auto dtype = dtype_from_name(name);
     if (!dtype) dtype = dtype_from_short_name(name);
-    if (!dtype) throw user_error(fmt::format("There is no dtype '{}'; the names are NumPy's, such as 'float64'.", name));
+    if (!dtype)
+      throw user_error(fmt::format("There is no dtype '{}'; the names are NumPy's, such as 'float64'.", name));
     return *dtype;
   }
   return nb::cast<DType>(value);
@@ -77,7 +78,8 @@ IndexMap to_index_map(nb::handle shape, nb::handle axes) {
     AxisMap axis{to_expr(item[0]), {}};
     for (nb::handle term : nb::iter(item[1])) {
       const int at = nb::cast<int>(term[0]);
-      if (at < 0 || at >= rank) throw user_error(fmt::format("Axis {} of an index map lies outside its {} axes.", at, rank));
+      if (at < 0 || at >= rank)
+        throw user_error(fmt::format("Axis {} of an index map lies outside its {} axes.", at, rank));
       if (!axis.terms.empty() && axis.terms.back().axis >= at)
         throw user_error("The terms of an index map must ascend by axis.");
       axis.terms.push_back({at, to_expr(term[1])});

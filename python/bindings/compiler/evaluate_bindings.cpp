@@ -38,8 +38,9 @@ nb::object numpy(const char* name) { return nb::module_::import_("numpy").attr(n
 EvalArray to_array(const Argument& argument, nb::handle object, const Borrowed& borrowed) {
   const std::string dtype = nb::cast<std::string>(object.attr("dtype").attr("name"));
   if (dtype != name_of(argument.dtype))
-    throw user_error(fmt::format("Argument '{}' must have dtype {}, got {}.", argument.name, name_of(argument.dtype), dtype),
-                     Builtin::Type);
+    throw user_error(
+        fmt::format("Argument '{}' must have dtype {}, got {}.", argument.name, name_of(argument.dtype), dtype),
+        Builtin::Type);
   const Py_buffer& view = borrowed.view();
   EvalArray array{.data = view.buf};
   for (int axis = 0; axis < view.ndim; ++axis) {
@@ -52,7 +53,8 @@ EvalArray to_array(const Argument& argument, nb::handle object, const Borrowed& 
 }
 
 uint64_t to_bits(const Argument& argument, nb::handle value) {
-  const nb::object bytes = numpy("asarray")(value).attr("astype")(nb::cast(name_of(argument.dtype).data())).attr("tobytes")();
+  const nb::object bytes =
+      numpy("asarray")(value).attr("astype")(nb::cast(name_of(argument.dtype).data())).attr("tobytes")();
   uint64_t bits = 0;
   std::memcpy(&bits, PyBytes_AsString(bytes.ptr()), static_cast<size_t>(item_size(argument.dtype)));
   return bits;
@@ -71,7 +73,8 @@ nb::object view_of(const EvalResult& r, nb::handle argument, const EvalArray& ar
   interface["strides"] = nb::tuple(strides);
   const auto address = reinterpret_cast<uintptr_t>(array.data) + static_cast<uintptr_t>(r.offset * size);
   interface["data"] = nb::make_tuple(address, !nb::cast<bool>(argument.attr("flags").attr("writeable")));
-  return numpy("asarray")(nb::module_::import_("types").attr("SimpleNamespace")("__array_interface__"_a = interface, "owner"_a = argument));
+  return numpy("asarray")(
+      nb::module_::import_("types").attr("SimpleNamespace")("__array_interface__"_a = interface, "owner"_a = argument));
 }
 
 nb::object to_python(const Program& program, const Result& declared, const EvalResult& r, nb::handle arguments,
@@ -94,16 +97,18 @@ Error trap_error(const Program& program, const EvalTrap& trap) {
     const Site& site = program.sites[trap.site];
     where = fmt::format(" at {}:{} {}", site.file, site.line, site.what);
   }
-  const Builtin builtin = trap.code == FR_ERR_INDEX ? Builtin::Index
-                          : trap.code == FR_ERR_MEMORY ? Builtin::Memory
+  const Builtin builtin = trap.code == FR_ERR_INDEX                                     ? Builtin::Index
+                          : trap.code == FR_ERR_MEMORY                                  ? Builtin::Memory
                           : trap.code == FR_ERR_ASSERT || trap.code == FR_ERR_UNDEFINED ? Builtin::Runtime
-                                                                                         : Builtin::Value;
+                                                                                        : Builtin::Value;
   return user_error(fmt::format("A check of the program failed with code {}{}.", trap.code, where), builtin);
 }
 
 nb::list evaluate_for_python(const Program& program, nb::sequence arguments) {
   if (nb::len(arguments) != program.arguments.size())
-    throw user_error(fmt::format("The program takes {} arguments, got {}.", program.arguments.size(), nb::len(arguments)), Builtin::Type);
+    throw user_error(
+        fmt::format("The program takes {} arguments, got {}.", program.arguments.size(), nb::len(arguments)),
+        Builtin::Type);
   std::vector<EvalArray> arrays(program.arguments.size());
   std::vector<uint64_t> scalars(program.arguments.size());
   std::vector<std::unique_ptr<Borrowed>> borrowed;
@@ -112,7 +117,8 @@ nb::list evaluate_for_python(const Program& program, nb::sequence arguments) {
     const nb::object object = arguments[i];
     if (argument.kind == ArgumentKind::Scalar) scalars[i] = to_bits(argument, object);
     if (argument.kind != ArgumentKind::Array) continue;
-    borrowed.push_back(std::make_unique<Borrowed>(object, argument.written ? PyBUF_STRIDES | PyBUF_WRITABLE : PyBUF_STRIDES));
+    borrowed.push_back(
+        std::make_unique<Borrowed>(object, argument.written ? PyBUF_STRIDES | PyBUF_WRITABLE : PyBUF_STRIDES));
     arrays[i] = to_array(argument, object, *borrowed.back());
   }
   const EvalOutcome outcome = evaluate(program, arrays, scalars);
@@ -127,6 +133,7 @@ nb::list evaluate_for_python(const Program& program, nb::sequence arguments) {
 
 void bind_evaluate(nb::module_& m) {
   m.def("evaluate", &evaluate_for_python, "program"_a, "arguments"_a,
-        "The results of a program on NumPy arrays and scalars, one for each of its arguments (None for static ones), by the "
+        "The results of a program on NumPy arrays and scalars, one for each of its arguments (None for static ones), "
+        "by the "
         "reference evaluator. Written arrays are changed in place.");
 }

@@ -99,33 +99,39 @@ void bind_tables(nb::module_& m) {
       .def_ro("doc", &ReduceOpInfo::doc);
   m.def("element_ops", [] {
     nb::list rows;
-    for (int i = 0; i < element_op_count(); ++i) rows.append(nb::cast(info(static_cast<ElementOp>(i)), nb::rv_policy::copy));
+    for (int i = 0; i < element_op_count(); ++i)
+      rows.append(nb::cast(info(static_cast<ElementOp>(i)), nb::rv_policy::copy));
     return rows;
   });
   m.def("reduce_ops", [] {
     nb::list rows;
-    for (int i = 0; i < reduce_op_count(); ++i) rows.append(nb::cast(info(static_cast<ReduceOp>(i)), nb::rv_policy::copy));
+    for (int i = 0; i < reduce_op_count(); ++i)
+      rows.append(nb::cast(info(static_cast<ReduceOp>(i)), nb::rv_policy::copy));
     return rows;
   });
   m.def("dtype", [](nb::handle name) { return to_dtype(name); }, "name"_a);
   m.def("dtype_name", [](nb::handle dtype) { return name_of(to_dtype(dtype)); }, "dtype"_a, "NumPy's name.");
   m.def("is_computable", [](nb::handle dtype) { return is_computable(to_dtype(dtype)); }, "dtype"_a);
-  m.def("promote",
-        [](nb::handle operands) {
-          const OperandType type = promote(to_operands(operands));
-          return std::pair(name_of(type.dtype), type.weak);
-        },
-        "operands"_a, "(dtype, weak) of numpy.result_type of (dtype, weak) operands.");
-  m.def("infer",
-        [](nb::handle op, nb::handle operands) {
-          const OpTypes types = infer(to_element_op(op), to_operands(operands));
-          nb::list compute;
-          for (const DType dtype : types.operands) compute.append(nb::cast(name_of(dtype)));
-          return nb::make_tuple(compute, name_of(types.result), types.weak);
-        },
-        "op"_a, "operands"_a, "(compute dtypes, result dtype, weak) of an element-wise operation.");
-  m.def("infer_reduction", [](nb::handle op, nb::handle dtype) { return name_of(infer(to_reduce_op(op), to_dtype(dtype))); }, "op"_a,
-        "dtype"_a);
+  m.def(
+      "promote",
+      [](nb::handle operands) {
+        const OperandType type = promote(to_operands(operands));
+        return std::pair(name_of(type.dtype), type.weak);
+      },
+      "operands"_a, "(dtype, weak) of numpy.result_type of (dtype, weak) operands.");
+  m.def(
+      "infer",
+      [](nb::handle op, nb::handle operands) {
+        const OpTypes types = infer(to_element_op(op), to_operands(operands));
+        nb::list compute;
+        for (const DType dtype : types.operands) compute.append(nb::cast(name_of(dtype)));
+        return nb::make_tuple(compute, name_of(types.result), types.weak);
+      },
+      "op"_a, "operands"_a, "(compute dtypes, result dtype, weak) of an element-wise operation.");
+  m.def(
+      "infer_reduction",
+      [](nb::handle op, nb::handle dtype) { return name_of(infer(to_reduce_op(op), to_dtype(dtype))); }, "op"_a,
+      "dtype"_a);
 }
 
 void bind_program(nb::module_& m) {
@@ -162,7 +168,8 @@ void bind_program(nb::module_& m) {
                      }
                      return arguments;
                    })
-      .def("print", [](const Program& program) { return print(program); }, "The text form, as in .fr files.")
+      .def(
+          "print", [](const Program& program) { return print(program); }, "The text form, as in .fr files.")
       .def("__str__", [](const Program& program) { return print(program); })
       .def("verify", [](const Program& program) { verify(program); }, "InternalError naming the first broken rule.");
   m.def("parse_program", [](const std::string& text) { return parse_program(text); }, "text"_a);

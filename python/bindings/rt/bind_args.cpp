@@ -7,8 +7,8 @@ namespace {
 
 bool may_be_given(const CallPlan& plan, size_t arg) { return !plan.args[arg].hidden; }
 
-// The argument of a keyword, -1 if it is none: names are interned, so pointers tell; the same place as declared is tried
-// first. Names that were built at run time are compared as text.
+// The argument of a keyword, -1 if it is none: names are interned, so pointers tell; the same place as declared is
+// tried first. Names that were built at run time are compared as text.
 int32_t argument_named(const Target& target, PyObject* name, size_t guess) {
   const size_t n = target.args.size();
   const CallPlan& plan = target.plan();
@@ -103,7 +103,8 @@ Outcome check_variables(const Target& target, PyObject** given, Problem& problem
   for (const HiddenArray& hidden : target.hidden) given[hidden.arg] = nullptr;
   for (const GlobalGuard& guard : target.globals) {
     PyObject* value = value_of(guard.variable);
-    if (value == guard.expected) [[likely]] continue;
+    if (value == guard.expected) [[likely]]
+      continue;
     if (PyErr_Occurred() != nullptr) return Outcome::Raised;
     Py_XINCREF(value);  // the comparison may run Python code that rebinds the variable
     const int same = value == nullptr ? 0 : same_value(value, guard.expected);

@@ -1,5 +1,5 @@
-// From Python objects to a filled Frame. Nothing on the way of a call that fits allocates or makes a Python object; a miss
-// leaves no trace and no Python error.
+// From Python objects to a filled Frame. Nothing on the way of a call that fits allocates or makes a Python object; a
+// miss leaves no trace and no Python error.
 #pragma once
 
 #include "call/bind.h"
@@ -12,12 +12,12 @@ namespace ferrule::python {
 Outcome gather(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, PyObject** given,
                Frame& frame, Problem& problem);
 
-// Checks the variables that the program read when it was captured, and fetches hidden arrays into `given`; these are new
-// references, which the caller releases also after a miss (nullptr where none was fetched).
+// Checks the variables that the program read when it was captured, and fetches hidden arrays into `given`; these are
+// new references, which the caller releases also after a miss (nullptr where none was fetched).
 Outcome check_variables(const Target& target, PyObject** given, Problem& problem);
 
-// Every case that the inline path leaves: subclasses, other descriptors of the same dtype, layouts that need a look at the
-// strides, None, and everything that is refused.
+// Every case that the inline path leaves: subclasses, other descriptors of the same dtype, layouts that need a look at
+// the strides, None, and everything that is refused.
 Outcome bind_array_slowly(const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem);
 
 Outcome bind_scalar_object(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem);
@@ -27,8 +27,8 @@ Outcome bind_scalar_object(const Target& target, const ArgPlan& arg, PyObject* o
 int same_value(PyObject* a, PyObject* b);
 
 // `own` is the argument's entry in the target.
-inline Outcome bind_array_object(const ArgPlan& arg, const ArgTarget& own, PyObject* object,
-                                 Frame& frame, Problem& problem) {
+inline Outcome bind_array_object(const ArgPlan& arg, const ArgTarget& own, PyObject* object, Frame& frame,
+                                 Problem& problem) {
   if (Py_IS_TYPE(object, &PyArray_Type)) [[likely]] {
     auto* array = reinterpret_cast<PyArrayObject*>(object);
     if (PyArray_DESCR(array) == own.descr && PyArray_NDIM(array) == arg.rank &&

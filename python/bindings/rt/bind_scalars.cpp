@@ -1,5 +1,5 @@
-// Scalar arguments: what is taken for which declared type. Two sets of rules: exact (a specialisation made from a sample)
-// and declared (annotations), where values are converted if nothing surprising can happen.
+// Scalar arguments: what is taken for which declared type. Two sets of rules: exact (a specialisation made from a
+// sample) and declared (annotations), where values are converted if nothing surprising can happen.
 #include <cmath>
 
 #include "bind_args.h"
@@ -55,9 +55,10 @@ Outcome store_index(const ArgPlan& arg, PyObject* object, void* slot, Problem& p
 Outcome bind_declared_int(const ArgPlan& arg, PyObject* object, bool strict, void* slot, Problem& problem) {
   const std::optional<DType> numpy = dtype_of_scalar(object);
   const bool is_int = PyLong_Check(object) && !PyBool_Check(object);
-  const bool accepted = is_int || (!strict && ((numpy && is_integer(*numpy)) ||
-                                               (!numpy && !PyArray_CheckScalar(object) && !PyBool_Check(object) &&
-                                                !PyArray_Check(object) && PyIndex_Check(object))));
+  const bool accepted =
+      is_int ||
+      (!strict && ((numpy && is_integer(*numpy)) || (!numpy && !PyArray_CheckScalar(object) && !PyBool_Check(object) &&
+                                                     !PyArray_Check(object) && PyIndex_Check(object))));
   if (!accepted) return miss(problem, Wrong::ScalarKind, arg.index, object);
   return store_index(arg, object, slot, problem);
 }
@@ -122,9 +123,9 @@ Outcome bind_exact(const ArgPlan& arg, PyObject* object, void* slot, Problem& pr
     return Outcome::Done;
   }
   PyTypeObject* expected = arg.dtype == DType::Bool ? &PyBool_Type
-                                 : is_integer(arg.dtype)  ? &PyLong_Type
-                                 : is_float(arg.dtype)    ? &PyFloat_Type
-                                                          : &PyComplex_Type;
+                           : is_integer(arg.dtype)  ? &PyLong_Type
+                           : is_float(arg.dtype)    ? &PyFloat_Type
+                                                    : &PyComplex_Type;
   if (!Py_IS_TYPE(object, expected)) return miss(problem, Wrong::ScalarKind, arg.index, object);
   return bind_declared(arg, object, false, slot, problem);
 }
@@ -149,7 +150,7 @@ Outcome bind_scalar_object(const Target& target, const ArgPlan& arg, PyObject* o
     if (scalar == nullptr) return Outcome::Raised;
     const Outcome bound = bind_declared(arg, scalar, false, slot, problem);
     Py_DECREF(scalar);
-    if (problem.object == scalar) problem.object = object;
+    if (bound == Outcome::Miss) problem.object = object;
     if (bound != Outcome::Done) return bound;
   } else {
     const Outcome bound = bind_declared(arg, object, plan.strict_scalars, slot, problem);

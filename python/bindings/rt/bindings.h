@@ -12,8 +12,8 @@ void bind_artifact(nanobind::module_& m);
 
 namespace ferrule::python {
 
-// Adds the capsule that emitted modules look up when Python imports them (ferrule/rt/import.h); false with a Python error
-// set.
+// Adds the capsule that emitted modules look up when Python imports them (ferrule/rt/import.h); false with a Python
+// error set.
 bool add_import_hook(PyObject* module);
 
 }  // namespace ferrule::python

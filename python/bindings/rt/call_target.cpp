@@ -48,11 +48,8 @@ inline Outcome bind_all(const Target& target, PyObject* const* given, Frame& fra
   return Outcome::Done;
 }
 
-Outcome run_bound(const Target& target, Fit fit, PyObject* const* given, Frame& frame, PyObject** result) {
-  const bool returns = !target.plan().returns.empty();
-  SmallBuffer<PyObject*, 8> made(target.plan().returns.size());
-  if (returns && !allocate_results(target, frame, made.data())) return Outcome::Raised;
-  FrCallCtx ctx;
+// The run itself, with or without the interpreter's lock. False with a Python error set.
+inline bool run(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx) {
   int32_t status;
   if (releases_gil(target, frame)) {
     PyThreadState* state = PyEval_SaveThread();
@@ -61,28 +58,42 @@ Outcome run_bound(const Target& target, Fit fit, PyObject* const* given, Frame& 
   } else {
     status = target.handle->run(frame, fit, ctx);
   }
-  if (status != FR_OK) [[unlikely]] {
+  if (status == FR_OK) [[likely]]
+    return true;
+  raise_failure(target, status, ctx);
+  return false;
+}
+
+[[gnu::noinline]] Outcome run_for_results(const Target& target, Fit fit, PyObject* const* given, Frame& frame,
+                                          PyObject** result) {
+  SmallBuffer<PyObject*, 8> made(target.plan().returns.size());
+  if (!allocate_results(target, frame, made.data())) return Outcome::Raised;
+  FrCallCtx ctx(target.plan().module);
+  if (run(target, fit, frame, ctx))
+    *result = build_results(target, frame, ctx, given, made.data());
+  else
     release_results(target, made.data());
-    raise_failure(target, status, ctx);
-    return Outcome::Raised;
-  }
-  *result = returns ? build_results(target, frame, ctx, given, made.data()) : Py_NewRef(Py_None);
   return *result != nullptr ? Outcome::Done : Outcome::Raised;
 }
 
-Outcome bind_and_run(const Target& target, PyObject* const* given, Attempt& attempt, PyObject** result) {
+[[gnu::always_inline]] inline Outcome bind_and_run(const Target& target, PyObject* const* given, Attempt& attempt,
+                                                   PyObject** result) {
   const Outcome bound = bind_all(target, given, attempt.frame, attempt.problem);
   if (bound != Outcome::Done) [[unlikely]]
     return bound;
   const Fit fit = finish_binding(target.plan(), attempt.frame);
   if (fit == Fit::Refused) [[unlikely]]
     return Outcome::Miss;
-  return run_bound(target, fit, given, attempt.frame, result);
+  if (!target.plan().returns.empty()) return run_for_results(target, fit, given, attempt.frame, result);
+  FrCallCtx ctx(target.plan().module);
+  if (!run(target, fit, attempt.frame, ctx)) return Outcome::Raised;
+  *result = Py_NewRef(Py_None);
+  return Outcome::Done;
 }
 
 // Keywords, defaults, hidden arrays, guarded variables.
-Outcome call_gathered(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, Attempt& attempt,
-                      PyObject** result) {
+[[gnu::noinline]] Outcome call_gathered(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                      Attempt& attempt, PyObject** result) {
   SmallBuffer<PyObject*, 32> given(target.args.size());
   Outcome outcome = gather(target, args, nargs, kwnames, given.data(), attempt.frame, attempt.problem);
   if (outcome != Outcome::Done) return outcome;

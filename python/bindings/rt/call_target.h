@@ -13,7 +13,8 @@ struct Attempt {
 };
 
 // Calls `target` with the arguments of a vectorcall. Done: *result is the new reference that the call returns. After a
-// miss nothing has changed and no Python error is set. The caller keeps the target alive meanwhile.
+// miss nothing has changed and no Python error is set. Without `result` nothing is run: Done then means that the call
+// would be. The caller keeps the target alive meanwhile.
 Outcome call_target(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, Attempt& attempt,
                     PyObject** result);
 

@@ -15,13 +15,12 @@ namespace {
 PyTypeObject* function_type = nullptr;  // made once, at import
 
 struct FunctionObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* dict;
   PyObject* weakrefs;
   std::vector<PyObject*>* specialisations;  // owned SpecialisationObjects
   size_t last;                              // the one that ran last
-  bool annotated;  // one specialisation, whose refusal is the function's own
+  bool annotated;                           // one specialisation, whose refusal is the function's own
 };
 
 FunctionObject* as_function(PyObject* self) { return reinterpret_cast<FunctionObject*>(self); }
@@ -159,6 +158,37 @@ PyObject* function_add(PyObject* self, PyObject* args, PyObject* kwargs) {
   return PyLong_FromSize_t(function->last);
 }
 
+// A tuple and a dict laid out as a vectorcall passes them. The values are borrowed from both.
+class GivenArguments {
+ public:
+  GivenArguments(PyObject* positional, PyObject* named)
+      : count_(PyTuple_GET_SIZE(positional)), values_(static_cast<size_t>(count_ + PyDict_GET_SIZE(named))) {
+    for (Py_ssize_t i = 0; i < count_; ++i) values_[static_cast<size_t>(i)] = PyTuple_GET_ITEM(positional, i);
+    if (PyDict_GET_SIZE(named) == 0) return;
+    names_ = PyTuple_New(PyDict_GET_SIZE(named));
+    PyObject *name, *value;
+    Py_ssize_t position = 0, k = 0;
+    while (names_ != nullptr && PyDict_Next(named, &position, &name, &value)) {
+      PyTuple_SET_ITEM(names_, k, Py_NewRef(name));
+      values_[static_cast<size_t>(count_ + k++)] = value;
+    }
+    failed_ = names_ == nullptr;
+  }
+  ~GivenArguments() { Py_XDECREF(names_); }
+  GivenArguments(const GivenArguments&) = delete;
+
+  bool ok() const { return !failed_; }
+  PyObject* const* values() { return values_.data(); }
+  Py_ssize_t count() const { return count_; }
+  PyObject* names() const { return names_; }
+
+ private:
+  Py_ssize_t count_;
+  SmallBuffer<PyObject*, 32> values_;
+  PyObject* names_ = nullptr;
+  bool failed_ = false;
+};
+
 // Calls one specialisation and raises its refusal: what Python does with one that it has just made.
 PyObject* function_call_one(PyObject* self, PyObject* args) {
   Py_ssize_t index = 0;
@@ -169,21 +199,38 @@ PyObject* function_call_one(PyObject* self, PyObject* args) {
     PyErr_SetString(PyExc_IndexError, "There is no such specialisation.");
     return nullptr;
   }
-  const Py_ssize_t nargs = PyTuple_GET_SIZE(positional), n_names = PyDict_GET_SIZE(named);
-  SmallBuffer<PyObject*, 32> values(static_cast<size_t>(nargs + n_names));
-  for (Py_ssize_t i = 0; i < nargs; ++i) values[static_cast<size_t>(i)] = PyTuple_GET_ITEM(positional, i);
-  PyObject* names = n_names > 0 ? PyTuple_New(n_names) : nullptr;
-  if (n_names > 0 && names == nullptr) return nullptr;
-  PyObject *name, *value;
-  Py_ssize_t position = 0, k = 0;
-  while (PyDict_Next(named, &position, &name, &value)) {
-    PyTuple_SET_ITEM(names, k, Py_NewRef(name));
-    values[static_cast<size_t>(nargs + k++)] = value;
-  }
+  GivenArguments given(positional, named);
+  if (!given.ok()) return nullptr;
   PyObject* result = nullptr;
-  try_one((*function->specialisations)[static_cast<size_t>(index)], values.data(), nargs, names, true, &result);
-  Py_XDECREF(names);
+  try_one((*function->specialisations)[static_cast<size_t>(index)], given.values(), given.count(), given.names(), true,
+          &result);
   return result;
+}
+
+// Whether a call of one specialisation would be accepted; nothing is run.
+PyObject* function_matches(PyObject* self, PyObject* args) {
+  Py_ssize_t index = 0;
+  PyObject *positional = nullptr, *named = nullptr;
+  if (!PyArg_ParseTuple(args, "nO!O!:_matches", &index, &PyTuple_Type, &positional, &PyDict_Type, &named))
+    return nullptr;
+  FunctionObject* function = as_function(self);
+  if (index < 0 || static_cast<size_t>(index) >= function->specialisations->size()) {
+    PyErr_SetString(PyExc_IndexError, "There is no such specialisation.");
+    return nullptr;
+  }
+  GivenArguments given(positional, named);
+  if (!given.ok()) return nullptr;
+  PyObject* specialisation = (*function->specialisations)[static_cast<size_t>(index)];
+  const Target& target = *reinterpret_cast<SpecialisationObject*>(specialisation)->target;
+  Py_INCREF(specialisation);
+  Outcome outcome;
+  {
+    Attempt attempt(target.plan());
+    outcome = call_target(target, given.values(), given.count(), given.names(), attempt, nullptr);
+  }
+  Py_DECREF(specialisation);
+  if (outcome == Outcome::Raised) return nullptr;
+  return PyBool_FromLong(outcome == Outcome::Done);
 }
 
 PyObject* function_clear_all(PyObject* self, PyObject*) {
@@ -226,10 +273,14 @@ PyMethodDef function_methods[] = {
     {"_add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function_add)), METH_VARARGS | METH_KEYWORDS,
      "_add(kernel, globals_guard=None, hidden=None, statics=None, defaults=None)\n--\n\n"
      "Adds a specialisation and returns its number. globals_guard: (dict or cell, key, expected) each, compared by\n"
-     "identity, then by type and value; hidden: (dict or cell, key) of each hidden array, fetched at the call; statics:\n"
+     "identity, then by type and value; hidden: (dict or cell, key) of each hidden array, fetched at the call; "
+     "statics:\n"
      "values of static arguments by name; defaults: values of arguments that a call may leave out, by name."},
     {"_call", function_call_one, METH_VARARGS,
      "_call(index, args, kwargs)\n--\n\nCalls one specialisation, and raises where it does not fit."},
+    {"_matches", function_matches, METH_VARARGS,
+     "_matches(index, args, kwargs)\n--\n\nWhether one specialisation takes a call with these arguments; runs "
+     "nothing."},
     {"_clear", function_clear_all, METH_NOARGS, "_clear()\n--\n\nForgets all specialisations."},
     {"_specialisations", function_specialisations, METH_NOARGS,
      "_specialisations()\n--\n\nThe kernels, in the order in which they were added."},

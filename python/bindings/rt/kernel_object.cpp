@@ -46,7 +46,8 @@ PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"source", "digest", nullptr};
   PyObject* source = nullptr;
   const char* digest = nullptr;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|s:Kernel", const_cast<char**>(names), &source, &digest)) return nullptr;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|s:Kernel", const_cast<char**>(names), &source, &digest))
+    return nullptr;
   std::shared_ptr<const Module> module;
   try {
     if (PyBytes_Check(source) && digest != nullptr) {
@@ -246,8 +247,8 @@ PyGetSetDef kernel_getset[] = {
     {"digest", get_digest, nullptr, "Digest of the program that the module was made from.", nullptr},
     {"file_digest", get_file_digest, nullptr, "Digest of the mapped file's bytes.", nullptr},
     {"facts", get_facts, nullptr, "How the module was built: compiler, flags, target, CPU features.", nullptr},
-    {"release_gil", get_release_gil, set_release_gil,
-     "'auto' (long runs let other threads in), True or False.", nullptr},
+    {"release_gil", get_release_gil, set_release_gil, "'auto' (long runs let other threads in), True or False.",
+     nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef kernel_members[] = {
@@ -273,9 +274,9 @@ PyType_Slot kernel_slots[] = {{Py_tp_new, reinterpret_cast<void*>(kernel_new)},
                               {Py_tp_doc, const_cast<char*>(kKernelDoc)},
                               {0, nullptr}};
 
-PyType_Spec kernel_spec = {
-    "ferrule._rt.Kernel", sizeof(KernelObject), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, kernel_slots};
+PyType_Spec kernel_spec = {"ferrule._rt.Kernel", sizeof(KernelObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+                           kernel_slots};
 
 }  // namespace
 

@@ -8,8 +8,7 @@
 namespace ferrule::python {
 
 struct KernelObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* dict;
   PyObject* weakrefs;
   Target* target;

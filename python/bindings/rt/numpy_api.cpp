@@ -48,8 +48,9 @@ std::optional<DType> dtype_of(const PyArray_Descr* descr) {
 
 PyArray_Descr* descr_of(DType dtype) {
   static_assert(sizeof(long) == 8, "NPY_LONG is int64 here");
-  constexpr int kNumbers[kDTypeCount] = {NPY_BOOL,  NPY_BYTE, NPY_SHORT, NPY_INT,   NPY_LONG,  NPY_UBYTE,  NPY_USHORT, NPY_UINT,
-                                         NPY_ULONG, NPY_HALF, -1,        NPY_FLOAT, NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
+  constexpr int kNumbers[kDTypeCount] = {NPY_BOOL,  NPY_BYTE,   NPY_SHORT,  NPY_INT,    NPY_LONG,
+                                         NPY_UBYTE, NPY_USHORT, NPY_UINT,   NPY_ULONG,  NPY_HALF,
+                                         -1,        NPY_FLOAT,  NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
   const int number = kNumbers[static_cast<int>(dtype)];
   return number < 0 ? nullptr : PyArray_DescrFromType(number);
 }

@@ -42,16 +42,17 @@ std::string dtype_sentence(const Target& target, const Problem& problem) {
   PyArray_Descr* descr = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(problem.object));
   const std::string got = text_of_object(PyObject_Str(reinterpret_cast<PyObject*>(descr)));
   if (!PyArray_ISNBO(descr->byteorder))
-    return fmt::format("'{}' has dtype {} in foreign byte order, but native {} is expected; pass {}.astype('{}').", name,
-                       got, name_of(arg.dtype), name, name_of(arg.dtype));
+    return fmt::format("'{}' has dtype {} in foreign byte order, but native {} is expected; pass {}.astype('{}').",
+                       name, got, name_of(arg.dtype), name, name_of(arg.dtype));
   return fmt::format("'{}' has dtype {}, but {} is expected.", name, got, name_of(arg.dtype));
 }
 
 std::string not_an_array(const ArgPlan& arg, PyObject* object) {
   const char* name = arg.declared->name;
   std::string hint;
-  if (PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object) || PyObject_HasAttrString(object, "__array__") ||
-      PyObject_HasAttrString(object, "__dlpack__") || PyObject_CheckBuffer(object))
+  if (PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object) ||
+      PyObject_HasAttrString(object, "__array__") || PyObject_HasAttrString(object, "__dlpack__") ||
+      PyObject_CheckBuffer(object))
     hint = fmt::format("; pass numpy.asarray({})", name);
   return fmt::format("'{}' is {}, but a numpy.ndarray of dtype {} is expected{}.", name, kind_of_object(object),
                      name_of(arg.dtype), hint);
@@ -76,16 +77,17 @@ Sentence sentence(const Target& target, const Problem& p) {
   const char* name = arg != nullptr ? arg->declared->name : "";
   switch (p.wrong) {
     case Wrong::TooMany:
-      return {fmt::format("{} arguments are given by position, but at most {} are expected; the signature is {}.", p.got,
-                          plan.n_positional, signature(target)),
+      return {fmt::format("{} arguments are given by position, but at most {} are expected; the signature is {}.",
+                          p.got, plan.n_positional, signature(target)),
               Builtin::Type};
     case Wrong::UnknownName:
       return {fmt::format("there is no argument '{}'; the signature is {}.", text_of_object(Py_NewRef(p.object)),
                           signature(target)),
               Builtin::Type};
     case Wrong::Doubled:
-      return {fmt::format("'{}' is given twice, by position and by name; the signature is {}.", name, signature(target)),
-              Builtin::Type};
+      return {
+          fmt::format("'{}' is given twice, by position and by name; the signature is {}.", name, signature(target)),
+          Builtin::Type};
     case Wrong::Missing:
       return {fmt::format("'{}' is missing; the signature is {}.", name, signature(target)), Builtin::Type};
     case Wrong::NotAnArray:
@@ -96,10 +98,10 @@ Sentence sentence(const Target& target, const Problem& p) {
     case Wrong::ArrayDtype:
       return {dtype_sentence(target, p), Builtin::Type};
     case Wrong::ScalarKind:
-      return {fmt::format("'{}' is {}, but {} of type {} is expected{}.", name, kind_of_object(p.object),
-                          scalar_word(*arg), name_of(arg->dtype),
-                          plan.strict_scalars ? " and strict_scalars forbids conversions" : ""),
-              Builtin::Type};
+      return {
+          fmt::format("'{}' is {}, but {} of type {} is expected{}.", name, kind_of_object(p.object), scalar_word(*arg),
+                      name_of(arg->dtype), plan.strict_scalars ? " and strict_scalars forbids conversions" : ""),
+          Builtin::Type};
     case Wrong::ScalarRange:
       return {fmt::format("'{}' = {} is out of range for {}.", name, short_repr(p.object), name_of(arg->dtype)),
               Builtin::Overflow};
@@ -116,10 +118,10 @@ Sentence sentence(const Target& target, const Problem& p) {
     case Wrong::HiddenMissing:
       return {fmt::format("the global or captured array '{}' is not there.", name), Builtin::Type};
     case Wrong::SymbolKind:
-      return {fmt::format("the size '{}' is {}, but an integer of 64 bits is expected.",
-                          text_of_object(Py_NewRef(target.symbol_names[static_cast<size_t>(p.got)])),
-                          short_repr(p.object)),
-              Builtin::Type};
+      return {
+          fmt::format("the size '{}' is {}, but an integer of 64 bits is expected.",
+                      text_of_object(Py_NewRef(target.symbol_names[static_cast<size_t>(p.got)])), short_repr(p.object)),
+          Builtin::Type};
     case Wrong::Nothing:
       break;
   }

@@ -12,11 +12,11 @@ namespace ferrule::python {
 
 enum class Wrong : uint8_t {
   Nothing,
-  TooMany,        // positional arguments; got: how many
-  UnknownName,    // object: the keyword
-  Doubled,        // argument given by position and by keyword
+  TooMany,      // positional arguments; got: how many
+  UnknownName,  // object: the keyword
+  Doubled,      // argument given by position and by keyword
   Missing,
-  NotAnArray,     // object: what was given
+  NotAnArray,  // object: what was given
   Masked,
   ArrayDtype,     // object: the array
   ScalarKind,     // object: what was given
@@ -24,19 +24,19 @@ enum class Wrong : uint8_t {
   StaticValue,    // object: what was given
   GlobalChanged,  // object: the key of the variable
   HiddenMissing,
-  SymbolKind,     // object: the value given; symbol: which
+  SymbolKind,  // object: the value given; symbol: which
 };
 
 // Valid while the call runs: the objects are borrowed.
 struct Problem {
-  Wrong wrong = Wrong::Nothing;
-  int32_t arg = -1;
-  PyObject* object = nullptr;
-  Py_ssize_t got = 0;
+  Wrong wrong = Wrong::Nothing;  // the others are set with it
+  int32_t arg;
+  PyObject* object;
+  Py_ssize_t got;
 };
 
-// How an attempt to call ended. Miss: nothing happened, and Problem or Frame::mismatch tell why. Raised: a Python error is
-// set.
+// How an attempt to call ended. Miss: nothing happened, and Problem or Frame::mismatch tell why. Raised: a Python error
+// is set.
 enum class Outcome : uint8_t { Done, Miss, Raised };
 
 // Sets the Python error for a miss.

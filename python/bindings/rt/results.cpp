@@ -36,7 +36,8 @@ PyObject* dynamic_array(PyArray_Descr* descr, MadeReturn& made) {
   PyObject* owner = PyCapsule_New(made.data.get(), nullptr, free_capsule);
   if (owner == nullptr) return nullptr;
   void* data = made.data.release();
-  return array_over(descr, static_cast<int>(made.shape.size()), made.shape.data(), nullptr, data, NPY_ARRAY_CARRAY, owner);
+  return array_over(descr, static_cast<int>(made.shape.size()), made.shape.data(), nullptr, data, NPY_ARRAY_CARRAY,
+                    owner);
 }
 
 PyObject* view_of(const ArgPlan& arg, void* pointer, PyObject* viewed, MadeReturn& made) {
@@ -52,13 +53,14 @@ PyObject* weak_scalar(DType dtype, const void* slot) {
   if (dtype == DType::U64) return PyLong_FromUnsignedLongLong(read_as<uint64_t>(slot));
   if (is_integer(dtype)) return PyLong_FromLongLong(scalar_as_int(slot, dtype));
   if (is_float(dtype)) return PyFloat_FromDouble(scalar_as_double(slot, dtype));
-  if (dtype == DType::C128) return PyComplex_FromDoubles(read_as<double>(slot), read_as<double>(static_cast<const char*>(slot) + 8));
+  if (dtype == DType::C128)
+    return PyComplex_FromDoubles(read_as<double>(slot), read_as<double>(static_cast<const char*>(slot) + 8));
   return PyComplex_FromDoubles(read_as<float>(slot), read_as<float>(static_cast<const char*>(slot) + 4));
 }
 
 PyObject* made_result(const Target& target, size_t index, Frame& frame, FrCallCtx& ctx, PyObject* const* given) {
   const ReturnPlan& r = target.plan().returns[index];
-  for (MadeReturn& made : ctx.returns) {
+  for (MadeReturn& made : ctx.get_extras().returns) {
     if (made.index != static_cast<int32_t>(index)) continue;
     if (made.data != nullptr) return dynamic_array(target.return_descrs[index], made);
     const ArgPlan& arg = target.plan().args[static_cast<size_t>(made.arg)];

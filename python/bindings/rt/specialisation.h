@@ -7,8 +7,7 @@ namespace ferrule::python {
 
 // A Python object so that a call can keep it alive while another thread clears the Function's list.
 struct SpecialisationObject {
-  PyObject_HEAD
-  PyObject* kernel;
+  PyObject_HEAD PyObject* kernel;
   Target* target;  // shares the kernel's handle
 };
 

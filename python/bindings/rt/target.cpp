@@ -134,6 +134,7 @@ bool take_hidden(Target& target, PyObject* hidden) {
 
 bool fill_target(Target& target, std::shared_ptr<Handle> handle) {
   target.handle = std::move(handle);
+  target.cached_plan = &target.handle->plan();
   const CallPlan& plan = target.plan();
   target.args.resize(plan.args.size());
   target.simple = plan.n_positional == plan.args.size();
@@ -147,7 +148,8 @@ bool fill_target(Target& target, std::shared_ptr<Handle> handle) {
   for (const ReturnPlan& r : plan.returns) {
     target.return_descrs.push_back(descr_of(r.dtype));
     if (target.return_descrs.back() != nullptr) continue;
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_NotImplementedError, "Results of dtype bfloat16 need a dtype that NumPy does not have.");
+    if (!PyErr_Occurred())
+      PyErr_SetString(PyExc_NotImplementedError, "Results of dtype bfloat16 need a dtype that NumPy does not have.");
     return false;
   }
   return true;
@@ -188,6 +190,7 @@ void clear_target(Target& target) {
   Target old;
   std::swap(old, target);
   target.handle = old.handle;
+  target.cached_plan = old.cached_plan;
   const auto drop = [](Variable& v) {
     Py_XDECREF(v.container);
     Py_XDECREF(v.key);

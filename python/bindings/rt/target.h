@@ -11,11 +11,11 @@
 namespace ferrule::python {
 
 struct ArgTarget {
-  PyArray_Descr* descr = nullptr;   // arrays: the descriptor that most arrays of the dtype share
-  int sufficient_flags = 0;         // arrays: with these NumPy flags every layout test passes
-  PyObject* name = nullptr;         // interned
-  PyObject* fallback = nullptr;     // when the argument is not given; null: it is required
-  PyObject* fixed = nullptr;        // FR_ARG_STATIC: the value of this specialisation
+  PyArray_Descr* descr = nullptr;  // arrays: the descriptor that most arrays of the dtype share
+  int sufficient_flags = 0;        // arrays: with these NumPy flags every layout test passes
+  PyObject* name = nullptr;        // interned
+  PyObject* fallback = nullptr;    // when the argument is not given; null: it is required
+  PyObject* fixed = nullptr;       // FR_ARG_STATIC: the value of this specialisation
 };
 
 // A name that the program read while it was captured: a key of a dict (a module's globals) or a closure cell.
@@ -49,16 +49,18 @@ struct Target {
   bool exact = false;
   bool simple = false;  // true iff all arguments may come by position and no variables are guarded
 
-  const CallPlan& plan() const { return handle->plan(); }
+  const CallPlan* cached_plan = nullptr;  // of the handle
+
+  const CallPlan& plan() const { return *cached_plan; }
 };
 
-// Fills a target for `handle`: names, descriptors, and literals of the descriptor as defaults and fixed values. False with
-// a Python error set.
+// Fills a target for `handle`: names, descriptors, and literals of the descriptor as defaults and fixed values. False
+// with a Python error set.
 bool fill_target(Target& target, std::shared_ptr<Handle> handle);
 
 // Replaces defaults or fixed values by name from dicts (null: none); reads `globals`, a sequence of (dict or cell, key,
-// expected), and `hidden`, a sequence of (dict or cell, key) in the order of the hidden arguments (null: none). False with
-// a Python error set.
+// expected), and `hidden`, a sequence of (dict or cell, key) in the order of the hidden arguments (null: none). False
+// with a Python error set.
 bool specialise_target(Target& target, PyObject* statics, PyObject* defaults, PyObject* globals, PyObject* hidden);
 
 // For the garbage collector.

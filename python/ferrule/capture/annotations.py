@@ -53,7 +53,9 @@ def signature_of(fn: Callable[..., Any]) -> inspect.Signature:
     try:
         return inspect.signature(fn, eval_str=True)
     except Exception as error:
-        raise public.UserTypeError(f"The annotations of {fn.__name__}() cannot be evaluated: {error}.") from error
+        raise public.UserTypeError(
+            f"The annotations of {fn.__name__}() cannot be evaluated: {error}."
+        ) from error
 
 
 def is_annotated(fn: Callable[..., Any]) -> bool:
@@ -104,7 +106,9 @@ class _Declaration:
         self.trace.builder.set_argument(index, keyword_only=keyword_only, default_text=text)
         return stand_in
 
-    def _static(self, fn: Callable[..., Any], parameter: inspect.Parameter, index: int, keyword_only: bool) -> Any:
+    def _static(
+        self, fn: Callable[..., Any], parameter: inspect.Parameter, index: int, keyword_only: bool
+    ) -> Any:
         if parameter.default is parameter.empty:
             raise public.UserTypeError(
                 f"The parameter '{parameter.name}' of {fn.__name__}() has neither an annotation that fixes its type nor a"
@@ -122,7 +126,9 @@ class _Declaration:
             symbol = builder.argument_symbol(index)
             self._set_general(symbol)
             self.sizes.setdefault(name, symbol)
-            info = ArgumentInfo(name, "scalar", index, np.dtype(np.int64), weak=True, keyword_only=keyword_only)
+            info = ArgumentInfo(
+                name, "scalar", index, np.dtype(np.int64), weak=True, keyword_only=keyword_only
+            )
             return Int(ir.Expr.symbol(symbol)), info
         weak = kind is float
         try:
@@ -175,7 +181,9 @@ class _Declaration:
         try:
             extent = ir.Expr.parse(text, self.trace.builder.symbols())
         except public.UserError as error:
-            raise public.UserValueError(f"The extent '{text}' of '{name}' is no size expression: {error}") from None
+            raise public.UserValueError(
+                f"The extent '{text}' of '{name}' is no size expression: {error}"
+            ) from None
         if extent.constant is not None and extent.constant < 0:
             raise public.UserValueError(f"The extent '{text}' of '{name}' is negative.")
         return extent

@@ -8,6 +8,7 @@ import numpy as np
 
 from ferrule import _compiler as ir
 
+from .decide import is_equal
 from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar, Storage, make_int, to_expr
 
@@ -46,7 +47,12 @@ class Carry:
             return False
         if self.kind == "static":
             return same_static(self.static, other.static)
-        return (self.dtype, self.weak, self.shape, self.strides) == (other.dtype, other.weak, other.shape, other.strides)
+        return (self.dtype, self.weak, self.shape, self.strides) == (
+            other.dtype,
+            other.weak,
+            other.shape,
+            other.strides,
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -60,7 +66,11 @@ class Carry:
         if self.kind == "static":
             return f"the Python object {self.static!r}"
         if self.kind == "scalar":
-            return f"a Python {'float' if self.dtype == _FLOAT else 'bool'}" if self.weak else f"a {self.dtype} number"
+            return (
+                f"a Python {'float' if self.dtype == _FLOAT else 'bool'}"
+                if self.weak
+                else f"a {self.dtype} number"
+            )
         trace = Trace.active()
         shape = ", ".join(trace.text(extent) for extent in self.shape) if trace else "?"
         return f"a {self.dtype} array of shape ({shape}{',' if len(self.shape) == 1 else ''})"
@@ -79,7 +89,7 @@ def same_static(left: Any, right: Any) -> bool:
     if isinstance(left, Array):
         return left.is_same_view(right)
     if isinstance(left, (Int, Scalar, Cond)):
-        return _key(left) == _key(right)
+        return bool(_key(left) == _key(right))
     return isinstance(left, (int, np.generic)) and bool(left == right)
 
 
@@ -165,15 +175,17 @@ def join(left: Carry, right: Carry) -> Carry | None:
 
 
 def _join_numbers(left: Carry, right: Carry) -> Carry | None:
+    assert left.dtype is not None and right.dtype is not None
     if left.weak and right.weak:
-        dtype = max(left.dtype, right.dtype, key=lambda d: "biuf".index(d.kind))  # type: ignore[union-attr]
-        return Carry("int", _INT, weak=True) if dtype.kind == "i" else Carry("scalar", dtype, weak=True)  # type: ignore[union-attr]
+        dtype = max(left.dtype, right.dtype, key=lambda d: "biuf".index(d.kind))
+        return Carry("int", _INT, weak=True) if dtype.kind == "i" else Carry("scalar", dtype, weak=True)
     if not left.weak and not right.weak:
         return left if left.dtype == right.dtype else None
     strong, weak = (right, left) if left.weak else (left, right)
+    assert strong.dtype is not None and weak.dtype is not None
     # Python's number takes the strong dtype where that loses nothing of its kind.
     rank = "biuf".index
-    kinds = strong.dtype.kind, weak.dtype.kind  # type: ignore[union-attr]
+    kinds = strong.dtype.kind, weak.dtype.kind
     fits = kinds[0] == kinds[1] or (kinds[0] != "b" and kinds[1] != "b" and rank(kinds[1]) <= rank(kinds[0]))
     return Carry("scalar", strong.dtype) if fits else None
 
@@ -198,7 +210,11 @@ def _join_size(trace: Trace, left: ir.Expr, right: ir.Expr, name: str, nonnegati
     for symbol in (left, right):
         if symbol in trace.joined_sizes:
             return symbol
-    fresh = trace.opaque(name, nonnegative)
+    # Arrays that shrink together in one loop keep equal sizes.
+    pairs = trace.joined_pairs
+    if (left, right) not in pairs:
+        pairs[left, right] = trace.opaque(name, nonnegative)
+    fresh = pairs[left, right]
     trace.joined_sizes.append(fresh)
     return fresh
 
@@ -255,6 +271,10 @@ def carry_pass(carry: Carry, value: Any) -> int:
             value_id = trace.builder.cast(value_id, carry.dtype.name)
         return int(trace.builder.reweight(value_id, carry.weak))
     array = elementwise.as_array(value)
+    for extent, wanted in zip(array.dims, carry.shape, strict=True):
+        if wanted not in trace.joined_sizes:
+            # Found equal while the body was traced, which may have been dropped since.
+            is_equal(wanted, extent)
     if carry.kind == "array_value":
         return int(array.value())
     return int(array.mutate())

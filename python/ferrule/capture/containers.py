@@ -33,7 +33,7 @@ class Snapshot:
             return
         content = _content(value)
         if content is None:
-            inner = value if isinstance(value, tuple) else ()
+            inner: Any = value if isinstance(value, tuple) else ()
         else:
             self.kept[id(value)] = (value, content, name)
             inner = content.values() if isinstance(content, dict) else content
@@ -88,7 +88,10 @@ def _content(value: Any) -> Any:
         return dict(value)
     if isinstance(value, set):
         return set(value)
-    if isinstance(value, (FunctionType, tuple, frozenset, Trace)) or type(value).__module__.partition(".")[0] == "numpy":
+    if (
+        isinstance(value, (FunctionType, tuple, frozenset, Trace))
+        or type(value).__module__.partition(".")[0] == "numpy"
+    ):
         return None
     attributes = getattr(value, "__dict__", None)
     return dict(attributes) if type(attributes) is dict else None
@@ -100,7 +103,7 @@ def _same(left: Any, right: Any) -> bool:
     if isinstance(left, dict):
         return all(key in right and value is right[key] for key, value in left.items())
     if isinstance(left, set):
-        return left == right
+        return bool(left == right)
     return all(a is b for a, b in zip(left, right, strict=True))
 
 

@@ -22,7 +22,7 @@ CONSTANT_LIMIT = 1 << 20  # bytes of a global array that may be copied into a pr
 
 
 def _dtype(dtype: Any, default: Any) -> np.dtype[Any]:
-    result = np.dtype(default if dtype is None else dtype)
+    result: np.dtype[Any] = np.dtype(default if dtype is None else dtype)
     check_dtype(result)
     return result
 
@@ -130,7 +130,14 @@ def ones_like(
 
 
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
 ) -> Any:
     """np.full_like."""
     dims, kind = _like(a, dtype, shape)
@@ -184,13 +191,13 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, **options: Any) ->
 def tril(m: Any, k: Any = 0) -> Any:
     """np.tril."""
     m = as_array(m)
-    return select(tri(*m.dims[-2:], k=k, dtype=np.bool_), m, np.zeros((), m.dtype)[()])
+    return select(tri(m.dims[-2], m.dims[-1], k, np.bool_), m, np.zeros((), m.dtype)[()])
 
 
 def triu(m: Any, k: Any = 0) -> Any:
     """np.triu."""
     m = as_array(m)
-    return select(tri(*m.dims[-2:], k=k - 1, dtype=np.bool_), np.zeros((), m.dtype)[()], m)
+    return select(tri(m.dims[-2], m.dims[-1], k - 1, np.bool_), np.zeros((), m.dtype)[()], m)
 
 
 def arange(*args: Any, dtype: Any = None, like: Any = None, device: Any = None, **named: Any) -> Any:
@@ -200,7 +207,9 @@ def arange(*args: Any, dtype: Any = None, like: Any = None, device: Any = None, 
         dtype = args[3]
     trace = Trace.current()
     trace.site()
-    if all(isinstance(value, (int, Int, np.integer, Cond)) or _is_integer(value) for value in (start, stop, step)):
+    if all(
+        isinstance(value, (int, Int, np.integer, Cond)) or _is_integer(value) for value in (start, stop, step)
+    ):
         return _integer_range(start, stop, step, dtype)
     length = _float_length(start, stop, step)
     kinds = [np.dtype(np.float64), *(d for d in map(dtype_of, (start, stop, step)) if d is not None)]
@@ -274,7 +283,14 @@ def _nonnegative(value: Scalar) -> Any:
 
 
 def linspace(
-    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0, **options: Any
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    **options: Any,
 ) -> Any:
     """np.linspace between numbers: start + arange(num) * step, the last element exactly stop."""
     trace = Trace.current()
@@ -286,7 +302,10 @@ def linspace(
     if not decide(ir.Condition(ir.Relation.Le, ZERO, count)):
         raise errors.user_error(ValueError, "Number of samples must be non-negative.")
     divisions = count - ONE if endpoint else count
-    kinds = [np.dtype(np.float64), *(d for d in map(dtype_of, (start, stop)) if d is not None and d.kind == "f")]
+    kinds = [
+        np.dtype(np.float64),
+        *(d for d in map(dtype_of, (start, stop)) if d is not None and d.kind == "f"),
+    ]
     kind = np.result_type(*kinds)
     index = cast(Array.of_value(trace.builder.iota([count], 0)), kind)
     first, last = cast_scalar(start, kind), cast_scalar(stop, kind)
@@ -314,7 +333,16 @@ def linspace(
 # -- from values ---------------------------------------------------------------------------------------------------------
 
 
-def array(value: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0, like: Any = None) -> Any:  # noqa: A002
+def array(
+    value: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    like: Any = None,
+) -> Any:
     """np.array of numbers, nested sequences and arrays; what is known now becomes a constant with known content."""
     _order(order)
     result = _array(value, dtype, copy)
@@ -342,7 +370,9 @@ def _array(value: Any, dtype: Any, copying: Any) -> Any:
     result = empty([ir.Expr(len(items)), *inner], kind)
     for position, item in enumerate(items):
         if isinstance(item, Array) and item.ndim != len(inner):
-            raise errors.user_error(ValueError, "setting an array element with a sequence: the shape is inhomogeneous.")
+            raise errors.user_error(
+                ValueError, "setting an array element with a sequence: the shape is inhomogeneous."
+            )
         result[position] = item
     return result
 
@@ -357,7 +387,9 @@ def _holds_traced(value: Any) -> bool:
     return is_traced(value)
 
 
-def asarray(a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, like: Any = None, device: Any = None) -> Any:  # noqa: A002
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, like: Any = None, device: Any = None
+) -> Any:
     """np.asarray."""
     _order(order)
     return _array(a, dtype, copy is True)
@@ -401,7 +433,9 @@ class _Literal(Storage):
 def _constant(real: np.ndarray[Any, Any], name: str) -> int:
     data = np.ascontiguousarray(real)
     return int(
-        Trace.current().builder.constant_array(name, ir.dtype(data.dtype.name), list(data.shape), data.tobytes())
+        Trace.current().builder.constant_array(
+            name, ir.dtype(data.dtype.name), list(data.shape), data.tobytes()
+        )
     )
 
 
@@ -409,13 +443,15 @@ def real_array(real: np.ndarray[Any, Any], name: str = "") -> Any:
     """A real array that the trace met: known by identity. Hidden argument, or a constant ahead of time."""
     trace = Trace.current()
     known = trace.constants.get(id(real))
-    if known is not None and (not isinstance(known[1], Array) or trace.builder.visible(known[1].storage.root)):
+    if known is not None and (
+        not isinstance(known[1], Array) or trace.builder.visible(known[1].storage.root)
+    ):
         return known[1]
     check_array(real, name or "a global array")
     if real.ndim == 0:
         return real[()]
     make: Callable[[np.ndarray[Any, Any], str], Any] | None = getattr(trace, "hidden_argument", None)
-    result = make(real, name) if make is not None and trace.depth == 0 else None
+    result = make(real, name) if make is not None else None
     if result is None:
         if real.nbytes > CONSTANT_LIMIT:
             raise errors.user_error(
@@ -425,7 +461,9 @@ def real_array(real: np.ndarray[Any, Any], name: str = "") -> Any:
             )
         value = _constant(real, name or "constant")
         storage = Storage(value, False, 0, name or "constant")
-        storage.frozen = f"The global array '{name or 'constant'}' cannot be written by a program. Pass it as an argument."
+        storage.frozen = (
+            f"The global array '{name or 'constant'}' cannot be written by a program. Pass it as an argument."
+        )
         result = Array(storage, [ir.Expr(n) for n in real.shape], real.dtype)
     trace.constants[id(real)] = (real, result)
     return result
@@ -437,8 +475,7 @@ def check_array(real: np.ndarray[Any, Any], what: str) -> None:
         raise errors.user_error(TypeError, f"{what} is a masked array. Pass its data and its mask.")
     if not real.dtype.isnative:
         raise errors.user_error(
-            TypeError, f"{what} has the foreign byte order '{real.dtype.str}'. Convert it with .astype('{real.dtype.name}')."
+            TypeError,
+            f"{what} has the foreign byte order '{real.dtype.str}'. Convert it with .astype('{real.dtype.name}').",
         )
     check_dtype(real.dtype, f"{what} of dtype")
-
-

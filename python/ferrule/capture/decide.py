@@ -22,7 +22,7 @@ def decide(condition: ir.Condition) -> bool:
     trace = Trace.current()
     known = trace.facts.prove(condition)
     if known is not None:
-        return known
+        return bool(known)
     left, right = trace.facts.canonical(condition.left), trace.facts.canonical(condition.right)
     condition = ir.Condition(condition.relation, left, right)
     answer = _from_sample(trace, condition)
@@ -44,17 +44,18 @@ def holds(condition: ir.Condition) -> bool | None:
 def record(trace: Trace, condition: ir.Condition) -> None:
     """Makes a condition over entry values a guard of this specialisation."""
     condition = tidy(condition)
-    if condition in trace.guards:
-        trace.facts.assume(condition)
-        return
-    trace.guards.append(condition)
-    trace.facts.assume(condition)
+    if condition not in trace.guards:
+        trace.guards.append(condition)
+    trace.assume(condition)
 
 
 def tidy(condition: ir.Condition) -> ir.Condition:
     """The same condition with its constants on one side, as a person would write it."""
     left, right = condition.left, condition.right
     relation = condition.relation
+    left, right = ZERO, right - left
+    left, right = _negative_across(left, right)
+    right, left = _negative_across(right, left)
     if left.constant is not None:
         left, right = _move(left, right)
         if relation == Lt:
@@ -66,7 +67,20 @@ def tidy(condition: ir.Condition) -> ir.Condition:
     else:
         shift = min(_constant_part(left), _constant_part(right), key=abs)
         left, right = left - ir.Expr(shift), right - ir.Expr(shift)
+    if relation in (Eq, Ne) and left.constant is not None:
+        left, right = right, left
     return ir.Condition(relation, left, right)
+
+
+def _negative_across(left: ir.Expr, right: ir.Expr) -> tuple[ir.Expr, ir.Expr]:
+    """Both sides with the negative terms of the right one moved to the left one."""
+    for symbol in right.symbols():
+        parts = right.split(symbol)
+        if parts is None or parts[0].constant is None or parts[0].constant >= 0:
+            continue
+        term = parts[0] * ir.Expr.symbol(symbol)
+        left, right = left - term, right - term
+    return left, right
 
 
 def strongest(guards: Sequence[ir.Condition]) -> list[ir.Condition]:
@@ -76,7 +90,12 @@ def strongest(guards: Sequence[ir.Condition]) -> list[ir.Condition]:
         key, bound = _bound(guard)
         if key is not None:
             tightest[key] = max(tightest.get(key, bound), bound)
-    return [guard for guard in guards if _bound(guard)[0] is None or tightest[_bound(guard)[0]] == _bound(guard)[1]]  # type: ignore[index]
+
+    def is_tightest(guard: ir.Condition) -> bool:
+        key, bound = _bound(guard)
+        return key is None or tightest[key] == bound
+
+    return [guard for guard in guards if is_tightest(guard)]
 
 
 def _bound(guard: ir.Condition) -> tuple[tuple[str, ir.Expr] | None, int]:
@@ -151,11 +170,26 @@ def is_equal(left: ir.Expr, right: ir.Expr) -> bool:
     return holds(ir.Condition(Eq, left, right)) is True
 
 
+def check_equal(left: ir.Expr, right: ir.Expr, what: str) -> None:
+    """The program traps where two extents that only the run knows differ; they are equal from here on."""
+    trace = Trace.current()
+    condition = ir.Condition(Eq, left, right)
+    trace.site(what)
+    trace.builder.check(condition, ir.ErrorCode.SHAPE)
+    trace.facts.assume(condition)
+
+
 def is_one(extent: ir.Expr) -> bool:
     """Whether an extent is 1 here (so that it stretches)."""
     constant = extent.constant
     if constant is not None:
         return bool(constant == 1)
+    trace = Trace.current()
+    symbols = extent.symbols()
+    if len(symbols) > 1 and trace.evaluate(extent) == 1:
+        # A product of sizes is of use as 1 only where each of them is known.
+        for symbol in symbols:
+            is_equal(ir.Expr.symbol(symbol), ir.Expr(trace.sample[symbol]))
     return holds(ir.Condition(Eq, extent, ONE)) is True
 
 
@@ -187,10 +221,13 @@ def _broadcast_axis(
         else:
             # The sample picks the one rule that applies, so that no guard says what is not needed.
             values = trace.evaluate(extent), trace.evaluate(result)
-            if values[0] == values[1] and is_equal(result, extent) or values[0] == 1 and is_one(extent):
+            if (values[0] == values[1] and is_equal(result, extent)) or (values[0] == 1 and is_one(extent)):
                 continue
             if values[1] == 1 and is_one(result):
                 result = extent
+                continue
+            if None in values:
+                check_equal(result, extent, "operands could not be broadcast together")
                 continue
             listed = " ".join(shape_text(trace, shape) for shape in shapes)
             raise errors.user_error(ValueError, f"{refused} {listed}")
@@ -200,5 +237,8 @@ def _broadcast_axis(
 def shape_text(trace: Trace, shape: Sequence[ir.Expr]) -> str:
     """A shape as NumPy prints it, with the sample's extents where they are known."""
     values = [trace.evaluate(extent) for extent in shape]
-    parts = [trace.text(extent) if value is None else str(value) for extent, value in zip(shape, values, strict=True)]
+    parts = [
+        trace.text(extent) if value is None else str(value)
+        for extent, value in zip(shape, values, strict=True)
+    ]
     return "(" + ",".join(parts) + ("," if len(parts) == 1 else "") + ")"

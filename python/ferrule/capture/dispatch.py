@@ -11,7 +11,7 @@ import operator
 import sys
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -45,7 +45,9 @@ class Dispatcher:
 
     def __init__(self, fn: FunctionType) -> None:
         self.globals = fn.__globals__
-        self.cells: dict[str, CellType] = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+        self.cells: dict[str, CellType] = dict(
+            zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True)
+        )
 
     # -- loads and calls -----------------------------------------------------------------------------------------------
 
@@ -204,7 +206,12 @@ class Dispatcher:
                 return
 
     def _rest_unless(
-        self, stopped: Any, iterator: Iterator[Any], body: FunctionType, names: tuple[str, ...], stop: str | None
+        self,
+        stopped: Any,
+        iterator: Iterator[Any],
+        body: FunctionType,
+        names: tuple[str, ...],
+        stop: str | None,
     ) -> None:
         from . import regions
 
@@ -282,7 +289,7 @@ def invoke(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _construct(fn, args, kwargs)
     if kind.__module__.partition(".")[0] == "ferrule" and hasattr(fn, "__wrapped__"):
         return invoke(fn.__wrapped__, args, kwargs)
-    method = getattr(kind, "__call__", None)
+    method = getattr(kind, "__call__", None)  # noqa: B004
     if type(method) is FunctionType and _is_users(method):
         return _target(method, (fn, *args), kwargs)(fn, *args, **kwargs)
     return fn(*args, **kwargs)
@@ -293,13 +300,24 @@ def _construct(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if fn in _CALLERS:
         args = tuple(_rewritten(argument) for argument in args)
         kwargs = {name: _rewritten(argument) for name, argument in kwargs.items()}
-    elif type(fn) is type and fn.__new__ is object.__new__ and type(fn.__init__) is FunctionType:
-        initialise = fn.__init__
-        if _is_users(initialise) and _has_source(initialise):
-            made = fn.__new__(fn)
-            _target(initialise, (made, *args), kwargs)(made, *args, **kwargs)
-            return made
+    initialise = _initialiser(fn)
+    if initialise is not None:
+        made = object.__new__(fn)
+        _target(initialise, (made, *args), kwargs)(made, *args, **kwargs)
+        return made
     return fn(*args, **kwargs)
+
+
+def _initialiser(fn: Any) -> FunctionType | None:
+    """The __init__ that a call of an ordinary class of the user runs."""
+    if type(fn) is not type or getattr(fn, "__new__", None) is not object.__new__:
+        return None
+    initialise: Any = getattr(fn, "__init__", None)
+    return (
+        initialise
+        if type(initialise) is FunctionType and _is_users(initialise) and _has_source(initialise)
+        else None
+    )
 
 
 def _rewritten(value: Any) -> Any:
@@ -376,4 +394,4 @@ def _nowhere() -> None:
     """A function without globals that matter, for calls on behalf of partial objects."""
 
 
-_NOWHERE = Dispatcher(_nowhere)
+_NOWHERE = Dispatcher(cast(FunctionType, _nowhere))

@@ -11,9 +11,9 @@ import numpy as np
 from ferrule import _compiler as ir
 
 from . import errors
-from .decide import broadcast, decide, holds
-from .tracers import Array, Cond, Int, Scalar, make_int, to_expr, unsupported
+from .decide import broadcast, decide, holds, shape_text
 from .trace import Trace
+from .tracers import Array, Cond, Int, Scalar, Window, make_int, to_expr, unsupported
 
 OPS: dict[str, Any] = {info.name: info for info in ir.element_ops()}
 _COMPARE = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
@@ -31,6 +31,12 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
     "left_shift": operator.lshift, "right_shift": operator.rshift,
 }  # fmt: skip
+_UNARY: dict[str, Callable[[int], int]] = {
+    "negative": operator.neg,
+    "positive": operator.pos,
+    "absolute": abs,
+    "invert": operator.invert,
+}
 _NEGATIVE_POWER = "Integers to negative integer powers are not allowed."
 
 
@@ -54,7 +60,7 @@ def lift(value: Any, like: np.dtype[Any] | None = None) -> int:
         return _condition_value(value.condition)
     if isinstance(value, (np.generic, np.ndarray)):
         if isinstance(value, np.ndarray) and value.ndim:
-            return as_array(value).handle()
+            return int(as_array(value).handle())
         return constant(value, value.dtype, False)
     if isinstance(value, bool):
         return constant(value, np.dtype(np.bool_), True)
@@ -71,8 +77,10 @@ def lift(value: Any, like: np.dtype[Any] | None = None) -> int:
     if isinstance(value, complex):
         raise unsupported("a complex number")
     if isinstance(value, (list, tuple)):
-        return as_array(value).handle()
-    raise errors.user_error(TypeError, f"an operand of type '{type(value).__name__}' has no meaning with arrays.")
+        return int(as_array(value).handle())
+    raise errors.user_error(
+        TypeError, f"an operand of type '{type(value).__name__}' has no meaning with arrays."
+    )
 
 
 def constant(value: Any, dtype: np.dtype[Any], weak: bool) -> int:
@@ -88,7 +96,9 @@ def check_dtype(dtype: np.dtype[Any], what: str = "the dtype") -> None:
         raise unsupported(f"{what} '{dtype}'")
 
 
-_COMPUTABLE = {"bool", "float32", "float64"} | {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+_COMPUTABLE = {"bool", "float32", "float64"} | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
 
 
 def as_array(value: Any) -> Any:
@@ -118,7 +128,12 @@ def dtype_of(value: Any) -> np.dtype[Any] | None:
 
 def _condition_value(condition: ir.Condition) -> int:
     trace = Trace.current()
-    name = {ir.Relation.Eq: "equal", ir.Relation.Ne: "not_equal", ir.Relation.Lt: "less", ir.Relation.Le: "less_equal"}
+    name = {
+        ir.Relation.Eq: "equal",
+        ir.Relation.Ne: "not_equal",
+        ir.Relation.Lt: "less",
+        ir.Relation.Le: "less_equal",
+    }
     sides = [trace.builder.size(condition.left), trace.builder.size(condition.right)]
     return int(trace.builder.elementwise(OPS[name[condition.relation]].op, sides))
 
@@ -141,8 +156,29 @@ def apply(name: str, values: Sequence[Any], strong: bool = True) -> Any:
         ids = [strengthen(value) for value in ids]
     shapes = [value.dims for value in values if isinstance(value, Array)]
     if len(shapes) > 1:
-        broadcast(shapes, "operands could not be broadcast together with shapes")
+        dims = broadcast(shapes, "operands could not be broadcast together with shapes")
+        ids = [
+            conform(v, dims).handle() if isinstance(v, Array) else k for v, k in zip(values, ids, strict=True)
+        ]
     return Array.of_value(trace.builder.elementwise(OPS[name].op, ids))
+
+
+def conform(array: Array, dims: Sequence[ir.Expr]) -> Array:
+    """The array with its extents spelled as in `dims`, where only a check of the program knows that they are equal."""
+    trace = Trace.current()
+    own = array.dims
+    wanted = list(dims)[len(dims) - len(own) :] if len(dims) >= len(own) else own
+    shape = []
+    for extent, other in zip(own, wanted, strict=True):
+        if extent.constant == 1 or trace.facts.prove_equal(extent, other):
+            shape.append(extent)
+        else:
+            one = ir.Condition(ir.Relation.Eq, extent, ir.Expr(1))
+            shape.append(ir.Expr(1) if trace.facts.prove(one) is True else other)
+    if shape == own:
+        return array
+    axes = [(ir.Expr(0), [(k, ir.Expr(1))]) for k in range(len(own))]
+    return array.derived(Window(ir.IndexMap(shape, axes)), shape)
 
 
 def check_fits(value: Int, dtype: np.dtype[Any]) -> None:
@@ -216,6 +252,13 @@ def write_out(name: str, out: Any, result: Any, casting: str) -> None:
             TypeError,
             f"Cannot cast ufunc '{name}' output from {source!r} to {out.dtype!r} with casting rule '{casting}'",
         )
+    if len(dims_of(result)) > out.ndim:
+        trace = Trace.current()
+        raise errors.user_error(
+            ValueError,
+            f"non-broadcastable output operand with shape {shape_text(trace, out.dims)} doesn't match the broadcast shape"
+            f" {shape_text(trace, dims_of(result))}",
+        )
     shapes = [out.dims, dims_of(result)]
     broadcast(shapes, "non-broadcastable output operand with shapes")
     indexing.assign(out, result)
@@ -253,7 +296,11 @@ def python_operator(name: str, left: Any, right: Any) -> Any:
         return _int_operator(name, left, right)
     for value in (left, right):
         if value is None or isinstance(value, (str, bytes, dict, set, slice, type)):
-            if name in ("equal", "not_equal") and not isinstance(left, Array) and not isinstance(right, Array):
+            if (
+                name in ("equal", "not_equal")
+                and not isinstance(left, Array)
+                and not isinstance(right, Array)
+            ):
                 return name == "not_equal"
             return NotImplemented if name not in _COMPARE else _refuse_comparison(value)
         if isinstance(value, (list, tuple)) and not isinstance(left, Array) and not isinstance(right, Array):
@@ -277,7 +324,11 @@ def _python_bool_as_int(value: Any, other: Any) -> Any:
 
 def _int_operator(name: str, left: Any, right: Any) -> Any:
     if isinstance(left, Cond) or isinstance(right, Cond) or isinstance(left, bool) or isinstance(right, bool):
-        if name in ("bitwise_and", "bitwise_or", "bitwise_xor") and not isinstance(left, Int) and not isinstance(right, Int):
+        if (
+            name in ("bitwise_and", "bitwise_or", "bitwise_xor")
+            and not isinstance(left, Int)
+            and not isinstance(right, Int)
+        ):
             return _PYTHON[name](bool(left), bool(right))
         left = int(bool(left)) if isinstance(left, (Cond, bool)) else left
         right = int(bool(right)) if isinstance(right, (Cond, bool)) else right
@@ -298,16 +349,16 @@ def _int_operator(name: str, left: Any, right: Any) -> Any:
         return make_int((a // b) if name == "floor_divide" else (a % b))
     if name == "power":
         if decide(ir.Condition(ir.Relation.Le, ir.Expr(0), b)):
-            return make_int((a ** b))
+            return make_int(a**b)
         return apply("power", (_as_float(left), right), strong=False)
     if name == "divide" and holds(ir.Condition(ir.Relation.Ne, b, ir.Expr(0))) is False:
         raise errors.user_error(ZeroDivisionError, "division by zero")
     if name == "left_shift" and isinstance(right, int):
         return make_int(a * ir.Expr(1 << right))
     if name == "right_shift" and isinstance(right, int):
-        return make_int((a // ir.Expr(1 << right)))
+        return make_int(a // ir.Expr(1 << right))
     if name == "bitwise_and" and isinstance(right, int) and right >= 0 and right & (right + 1) == 0:
-        return make_int((a % ir.Expr(right + 1)))
+        return make_int(a % ir.Expr(right + 1))
     result = apply(name, (left, right), strong=False)
     return result.as_index() if isinstance(result, Scalar) and result.dtype.kind in "iu" else result
 
@@ -333,9 +384,7 @@ def python_unary(name: str, value: Any) -> Any:
     """A unary operator of Python on stand-ins."""
     if isinstance(value, (Int, Cond)):
         if isinstance(value, Cond):
-            return {"negative": operator.neg, "positive": operator.pos, "absolute": abs, "invert": operator.invert}[name](
-                int(bool(value))
-            )
+            return _UNARY[name](int(bool(value)))
         if name == "negative":
             return make_int(ir.Expr(0) - value.expr)
         if name == "positive":
@@ -397,7 +446,7 @@ def _check_integer_exponent(base: Any, exponent: Any, strong: bool) -> None:
     if kind is None or kind.kind != "i":
         return
     if isinstance(exponent, np.generic):
-        if exponent < 0:
+        if int(exponent) < 0:
             raise errors.user_error(ValueError, _NEGATIVE_POWER)
         return
     from . import reductions
@@ -423,7 +472,10 @@ def select(condition: Any, x: Any, y: Any) -> Any:
     x, y = as_array(x), as_array(y)
     if dtype_of(x) is None and dtype_of(y) is None:
         # Python numbers alone give arrays of their default dtype.
-        kinds = {np.asarray(0.0).dtype if _is_float(v) else np.dtype(np.bool_ if _is_bool(v) else np.int64) for v in (x, y)}
+        kinds = {
+            np.asarray(0.0).dtype if _is_float(v) else np.dtype(np.bool_ if _is_bool(v) else np.int64)
+            for v in (x, y)
+        }
         dtype = np.result_type(*kinds)
         x, y = cast_scalar(x, dtype), cast_scalar(y, dtype)
     return apply("select", (condition, x, y))

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import CodeType, FrameType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from ferrule import errors as public
+
+_E = TypeVar("_E", bound=BaseException)
 
 Location = tuple[str, int, str]  # file, line, function
 
@@ -94,6 +94,7 @@ def located(message: str) -> str:
     if not stack:
         return message
     file, line, _ = stack[0]
+    message = message if message.endswith((".", "?")) else f"{message}."
     callers = "".join(f" Called from {file}:{line}, in '{function}'." for file, line, function in stack[1:4])
     return f"{file}:{line}: {message}{callers}"
 
@@ -136,30 +137,45 @@ def is_generated(code: CodeType) -> bool:
     return id(code) in _generated
 
 
-def _mark(error: Any) -> Any:
-    error.located = True
+def _mark(error: _E) -> _E:
+    error.located = True  # type: ignore[attr-defined]
     return error
 
 
-@contextmanager
-def boundary() -> Iterator[None]:
-    """Everything that a capture raises leaves here as a public exception, located, with a clean traceback."""
-    try:
-        yield
-    except Abort as abort:
-        raise abort.error.with_traceback(clean(abort.__traceback__)) from abort.__cause__
-    except NeedsRuntime as stray:
+class boundary:  # noqa: N801
+    """Everything that a capture raises leaves this context as a public exception, located, with a clean traceback."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if error is None or not isinstance(error, (Exception, Control)):
+            return
+        public_error = _published(error)
+        # The frame that entered this context is in the traceback once more when the exception leaves it.
+        cleaned = clean(traceback.tb_next if traceback is not None else None)
+        if public_error is error and error.__context__ is not None and not error.__suppress_context__:
+            raise error.with_traceback(cleaned)
+        raise public_error.with_traceback(cleaned) from error.__cause__
+
+
+def _published(error: BaseException) -> BaseException:
+    """The public exception for what ends a capture."""
+    if isinstance(error, Abort):
+        return error.error
+    if isinstance(error, NeedsRuntime):
         text = "A value that changes within a call was needed as a Python bool."
-        raise public.Unsupported(_behind(stray, text)).with_traceback(clean(stray.__traceback__)) from None
-    except Control as stray:
-        text = f"A capture lost its way ({type(stray).__name__})."
-        raise public.InternalError(_behind(stray, text)).with_traceback(clean(stray.__traceback__)) from stray
-    except public.Error as error:
-        if not getattr(error, "located", False):
-            error = _mark(type(error)(_behind(error, str(error))).with_traceback(error.__traceback__))
-        raise error.with_traceback(clean(error.__traceback__)) from error.__cause__
-    except Exception as error:
-        raise error.with_traceback(clean(error.__traceback__))
+        return _mark(public.Unsupported(_behind(error, text)))
+    if isinstance(error, Control):
+        return _mark(
+            public.InternalError(_behind(error, f"A capture lost its way ({type(error).__name__})."))
+        )
+    if isinstance(error, RecursionError):
+        text = "A recursion does not end at capture. Its end must not depend on data."
+        return _mark(public.Unsupported(_behind(error, text)))
+    if isinstance(error, public.Error) and not getattr(error, "located", False):
+        return _mark(type(error)(_behind(error, str(error))))
+    return error
 
 
 def _behind(error: BaseException, message: str) -> str:
@@ -168,7 +184,9 @@ def _behind(error: BaseException, message: str) -> str:
     if not entries:
         return message
     (frame, _, line), *callers = reversed(entries)
-    text = "".join(f" Called from {f.f_code.co_filename}:{n}, in '{f.f_code.co_name}'." for f, _, n in callers[:3])
+    text = "".join(
+        f" Called from {f.f_code.co_filename}:{n}, in '{f.f_code.co_name}'." for f, _, n in callers[:3]
+    )
     return f"{frame.f_code.co_filename}:{line}: {message}{text}"
 
 

@@ -86,7 +86,9 @@ class _Lowering:
         body = self.block(rest, loop)
         return [_at(ast.If(test=ast.UnaryOp(op=ast.Not(), operand=left), body=body, orelse=[]), rest[0])]
 
-    def loop(self, statement: ast.For | ast.While, outer: tuple[int, ...]) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    def loop(
+        self, statement: ast.For | ast.While, outer: tuple[int, ...]
+    ) -> tuple[list[ast.stmt], list[ast.stmt]]:
         """The lowered loop without its else clause, and the clause as statements to run behind it."""
         self.loops += 1
         number = self.loops

@@ -84,6 +84,10 @@ class _Capture(Trace):
         if isinstance(value, np.ndarray):
             self.paths[id(value)] = (value, (owner, path))
             return real_array(value, path)
+        if isinstance(value, dict):
+            for name, item in value.items():
+                if isinstance(item, np.ndarray) and isinstance(name, str) and "." not in name:
+                    self.paths.setdefault(id(item), (item, (value, name)))
         key = (id(owner), path)
         if key not in self.globals_read:
             self.globals_read[key] = (owner, path, _snapshot(value))
@@ -94,16 +98,11 @@ class _Capture(Trace):
         if self.annotated:
             return None
         known = self.paths.get(id(real))
-        path = known[1] if known is not None else (real, "")
+        # An array that no name leads to (in a list, say) is kept as it is; its elements are read at the call.
+        path = known[1] if known is not None else ({"array": real}, "array")
         if self.depth:
             raise _Restart((name or "constant", real, path))
         return self.arguments.add_hidden(name or "constant", real, path)
-
-    def constant_array(self, real: np.ndarray[Any, Any]) -> Any:
-        """A real array as a stand-in."""
-        from .creation import real_array
-
-        return real_array(real)
 
 
 def _snapshot(value: Any) -> Any:
@@ -122,7 +121,9 @@ def capture(
         bound = bind(fn, args, kwargs)
         unknown = set(options.static) - set(bound.arguments)
         if unknown:
-            raise public.UserTypeError(f"'{sorted(unknown)[0]}' is static, but no argument of {fn.__name__}().")
+            raise public.UserTypeError(
+                f"'{sorted(unknown)[0]}' is static, but no argument of {fn.__name__}()."
+            )
         while True:
             try:
                 return _once(fn, bound, options, found, started)
@@ -159,7 +160,9 @@ def _declare_arguments(
         parameter = bound.signature.parameters[name]
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             if value:
-                raise public.Unsupported(f"The parameter '{name}' of {fn.__name__}() takes any number of arguments, which is not supported.")
+                raise public.Unsupported(
+                    f"The parameter '{name}' of {fn.__name__}() takes any number of arguments, which is not supported."
+                )
             continue
         keyword_only = parameter.kind == parameter.KEYWORD_ONLY
         stand_in = trace.arguments.add(name, value, name in options.static, keyword_only, parameter.default)
@@ -208,7 +211,14 @@ def code_digest(code: CodeType) -> str:
 
     def add(item: Any) -> None:
         if isinstance(item, CodeType):
-            for part in (item.co_code, item.co_names, item.co_varnames, item.co_freevars, item.co_cellvars, item.co_flags):
+            for part in (
+                item.co_code,
+                item.co_names,
+                item.co_varnames,
+                item.co_freevars,
+                item.co_cellvars,
+                item.co_flags,
+            ):
                 digest.update(repr(part).encode())
             for constant in item.co_consts:
                 add(constant)

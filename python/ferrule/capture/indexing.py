@@ -9,14 +9,12 @@ import numpy as np
 from ferrule import _compiler as ir
 
 from . import errors
-from .decide import broadcast, decide, holds, shape_text
+from .decide import broadcast, check_equal, decide, holds, shape_text
 from .trace import Trace
 from .tracers import Array, Int, Scalar, Window, to_expr, unsupported
 
 Le, Lt, Eq = ir.Relation.Le, ir.Relation.Lt, ir.Relation.Eq
 ZERO, ONE = ir.Expr(0), ir.Expr(1)
-# floor(x / 2**62) is -1 for every negative index and 0 for others: the wrap-around of an index of unknown sign.
-_HUGE = ir.Expr(1 << 62)
 
 
 class Term(NamedTuple):
@@ -47,7 +45,9 @@ def store(array: Array, key: Any, value: Any) -> None:
     trace.site()
     if isinstance(value, (list, tuple, np.ndarray)):
         value = elementwise.as_array(value)
-    target, _ = view_of(array, key)
+    target, element = view_of(array, key)
+    if element and isinstance(value, Array) and value.ndim:
+        raise errors.user_error(ValueError, "setting an array element with a sequence.")
     if isinstance(value, Array) and target.is_same_view(value):
         return  # the end of `array[key] += x`
     assign(target, value)
@@ -59,9 +59,10 @@ def assign(target: Array, value: Any) -> None:
 
     trace = Trace.current()
     if value is None or isinstance(value, (str, bytes, dict)):
-        raise errors.user_error(TypeError, f"a value of type '{type(value).__name__}' cannot be stored into an array.")
+        raise errors.user_error(
+            TypeError, f"a value of type '{type(value).__name__}' cannot be stored into an array."
+        )
     if isinstance(value, Array):
-        value_id = value.value()
         dims = value.dims
         while len(dims) > target.ndim and holds(ir.Condition(Eq, dims[0], ONE)):
             dims = dims[1:]
@@ -71,6 +72,9 @@ def assign(target: Array, value: Any) -> None:
                 f"could not broadcast input array from shape {shape_text(trace, value.dims)} into shape"
                 f" {shape_text(trace, target.dims)}",
             )
+        if value.ndim <= target.ndim:
+            value = elementwise.conform(value, target.dims)
+        value_id = value.value()
     else:
         if isinstance(value, Int):
             elementwise.check_fits(value, target.dtype)
@@ -89,12 +93,14 @@ def _fits(dims: list[ir.Expr], target: Array) -> bool:
         values = trace.evaluate(extent), trace.evaluate(wanted)
         equal = ir.Condition(Eq, extent, wanted)
         stretched = ir.Condition(Eq, extent, ONE)
-        if values[0] is None or values[1] is None or values[0] == values[1]:
-            if holds(equal):
-                continue
+        unknown = values[0] is None or values[1] is None
+        if (unknown or values[0] == values[1]) and holds(equal):
+            continue
         if holds(stretched):
             continue
-        return False
+        if None not in values:
+            return False
+        check_equal(wanted, extent, "could not broadcast input array into the shape of the target")
     return True
 
 
@@ -114,7 +120,9 @@ def view_of(array: Array, key: Any) -> tuple[Array, bool]:
         else:
             axes.append((term.start, [(len(dims), term.step)]))
             dims.append(term.extent if term.extent is not None else ONE)
-    if len(dims) == array.ndim and all(_is_whole(term, extent) for term, extent in zip(terms, array.dims, strict=False)):
+    if len(dims) == array.ndim and all(
+        _is_whole(term, extent) for term, extent in zip(terms, array.dims, strict=False)
+    ):
         return array, element
     return array.derived(Window(ir.IndexMap(dims, axes)), dims), element
 
@@ -168,7 +176,11 @@ def _refuse(item: Any) -> None:
         raise unsupported("an index that is a boolean mask")
     if isinstance(item, Array) and item.ndim == 0 and item.dtype.kind in "iu":
         return
-    if isinstance(item, (Array, np.ndarray, list)) and np.ndim(item) > 0 if not isinstance(item, Array) else True:
+    if (
+        isinstance(item, (Array, np.ndarray, list)) and np.ndim(item) > 0
+        if not isinstance(item, Array)
+        else True
+    ):
         raise unsupported("an index that is an array or list of integers")
     if isinstance(item, Scalar) and item.dtype.kind in "iu":
         return
@@ -194,7 +206,7 @@ def wrap(item: Any, extent: ir.Expr, axis: int) -> ir.Expr:
     index = trace.facts.canonical(index_expr(item))
     sign = holds(ir.Condition(Le, ZERO, index))
     if sign is None:
-        wrapped = index - extent * (index // _HUGE)
+        wrapped = from_end_if_negative(index, extent)
         _check_bounds(trace, ir.Condition(Le, ZERO, wrapped))
     elif sign:
         wrapped = index
@@ -204,6 +216,11 @@ def wrap(item: Any, extent: ir.Expr, axis: int) -> ir.Expr:
         return wrapped
     _bound(trace, ir.Condition(Lt, wrapped, extent), index, extent, axis)
     return wrapped
+
+
+def from_end_if_negative(index: ir.Expr, extent: ir.Expr) -> ir.Expr:
+    """index, or index + extent where only the run knows that it is negative."""
+    return index + extent * ir.min(ir.max(ZERO - index, ZERO), ONE)
 
 
 def _bound(trace: Trace, condition: ir.Condition, index: ir.Expr, extent: ir.Expr, axis: int) -> None:
@@ -255,7 +272,7 @@ def _from_end(bound: ir.Expr, extent: ir.Expr) -> ir.Expr:
     """A bound with negative values counted from the end; not clamped."""
     sign = holds(ir.Condition(Le, ZERO, bound))
     if sign is None:
-        return bound - extent * (bound // _HUGE)
+        return from_end_if_negative(bound, extent)
     return bound if sign else bound + extent
 
 
@@ -282,7 +299,7 @@ def _ordered(low: ir.Expr, high: ir.Expr) -> bool:
     condition = ir.Condition(Le, low, high)
     known = trace.facts.prove(condition)
     if known is not None:
-        return known
+        return bool(known)
     values = trace.evaluate(trace.facts.canonical(low)), trace.evaluate(trace.facts.canonical(high))
     if values[0] is not None and values[1] is not None and values[0] > values[1]:
         return False
@@ -334,4 +351,4 @@ def _count(low: ir.Expr, high: ir.Expr, step: ir.Expr) -> ir.Expr:
     """How many steps lie in a span of high - low >= 0."""
     if step == ONE:
         return high - low
-    return ((high - low + step - ONE) // step)
+    return (high - low + step - ONE) // step

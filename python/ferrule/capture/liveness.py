@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -20,11 +21,17 @@ class Scope:
 
     def __init__(self, arguments: ast.arguments, body: list[ast.stmt]) -> None:
         self.parameters = frozenset(argument.arg for argument in _arguments(arguments))
-        self.globals = frozenset(name for node in _own(body) if isinstance(node, ast.Global) for name in node.names)
-        self.nonlocals = frozenset(name for node in _own(body) if isinstance(node, ast.Nonlocal) for name in node.names)
+        self.globals = frozenset(
+            name for node in _own(body) if isinstance(node, ast.Global) for name in node.names
+        )
+        self.nonlocals = frozenset(
+            name for node in _own(body) if isinstance(node, ast.Nonlocal) for name in node.names
+        )
         self.locals = (self.parameters | assigned(body)) - self.globals - self.nonlocals
         # Read or bound by inner functions, which may run at any time.
         self.shared = frozenset(name for node in _own(body) for name in _free(node))
+        # Rebound by inner functions: any region that calls one may change them.
+        self.rebound = frozenset(name for node in _own(body) for name in _rebound(node)) & self.locals
 
 
 def annotate(scope: Scope, body: list[ast.stmt]) -> None:
@@ -90,6 +97,13 @@ def _free(node: ast.AST) -> Names:
     return (mentioned | scope.nonlocals | scope.shared) - scope.locals - scope.globals
 
 
+def _rebound(node: ast.AST) -> Names:
+    """Names that a function defined at `node`, or one within it, declares nonlocal."""
+    if not isinstance(node, _FUNCTIONS):
+        return frozenset()
+    return frozenset(name for part in ast.walk(node) if isinstance(part, ast.Nonlocal) for name in part.names)
+
+
 def _used(*nodes: ast.AST | None) -> Names:
     """Names that the nodes may read when they run; more than they do is harmless."""
     names: set[str] = set()
@@ -104,7 +118,9 @@ def _used(*nodes: ast.AST | None) -> Names:
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             names |= _used(*node.decorator_list, *node.args.defaults, *node.args.kw_defaults)
         elif isinstance(node, _COMPREHENSIONS):
-            bound = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and _stores_plainly(part)}
+            bound = {
+                part.id for part in ast.walk(node) if isinstance(part, ast.Name) and _stores_plainly(part)
+            }
             inner = _used(*ast.iter_child_nodes(node)) - bound
             names |= inner | _used(node.generators[0].iter)
         else:
@@ -128,7 +144,9 @@ class _Liveness:
             node.fr_after, node.fr_entry = after, entry  # type: ignore[attr-defined]
             return _used(node.test) | entry
         if isinstance(node, ast.For):
-            targets = frozenset(n.id for n in ast.walk(node.target) if _stores_plainly(n) and isinstance(n, ast.Name))
+            targets = frozenset(
+                n.id for n in ast.walk(node.target) if _stores_plainly(n) and isinstance(n, ast.Name)
+            )
             body = [*_target_uses(node), *node.body]
             return _used(node.iter) | self.loop(node, body, after, targets, frozenset())
         if isinstance(node, ast.While):
@@ -160,7 +178,9 @@ class _Liveness:
             return (after - {node.name}) | _used(node)
         return after | _used(node)
 
-    def loop(self, node: ast.For | ast.While, body: list[ast.stmt], after: Names, bound: Names, test: Names) -> Names:
+    def loop(
+        self, node: ast.For | ast.While, body: list[ast.stmt], after: Names, bound: Names, test: Names
+    ) -> Names:
         stop = getattr(node, "fr_stop", None)
         entry = after | test | ({stop} if stop else frozenset())
         while True:
@@ -173,7 +193,7 @@ class _Liveness:
         node.fr_entry = (self.block(body, entry) - bound) | test  # type: ignore[union-attr]
         return entry
 
-    def attempt(self, node: ast.Try, after: Names) -> Names:
+    def attempt(self, node: Any, after: Names) -> Names:
         final = self.block(node.finalbody, after)
         handlers = [self.block(handler.body, final) | _used(handler.type) for handler in node.handlers]
         caught: Names = frozenset().union(final, *handlers)

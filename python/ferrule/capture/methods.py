@@ -11,42 +11,88 @@ from .tracers import Array, unsupported
 
 
 def _reduction(name: str) -> Any:
-    def method(self: Array, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+    def method(
+        self: Array,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
         return reductions.reduce(name, self, axis, dtype, out, keepdims, initial, where)
 
     return method
 
 
 def _extreme(name: str) -> Any:
-    def method(self: Array, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+    def method(
+        self: Array,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
         return reductions.reduce(name, self, axis, None, out, keepdims, initial, where)
 
     return method
 
 
 def _logical(name: str) -> Any:
-    def method(self: Array, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+    def method(
+        self: Array, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+    ) -> Any:
         return reductions.reduce(name, self, axis, None, out, keepdims, None, where)
 
     return method
 
 
-def _mean(self: Array, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+def _mean(
+    self: Array,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+) -> Any:
     return reductions.mean(self, axis, dtype, out, keepdims, where)
 
 
-def _var(self: Array, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, **options: Any) -> Any:
+def _var(
+    self: Array,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    **options: Any,
+) -> Any:
     return reductions.var(self, axis, dtype, out, ddof, keepdims, **options)
 
 
-def _std(self: Array, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, **options: Any) -> Any:
+def _std(
+    self: Array,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    **options: Any,
+) -> Any:
     return reductions.std(self, axis, dtype, out, ddof, keepdims, **options)
 
 
-def _astype(self: Array, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+def _astype(
+    self: Array, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
     kind = np.dtype(dtype)
     if not np.can_cast(self.dtype, kind, casting):  # type: ignore[arg-type]
-        raise errors.user_error(TypeError, f"Cannot cast array data from {self.dtype!r} to {kind!r} according to the rule '{casting}'")
+        raise errors.user_error(
+            TypeError,
+            f"Cannot cast array data from {self.dtype!r} to {kind!r} according to the rule '{casting}'",
+        )
     if kind == self.dtype:
         return creation.copy(self) if copy else self
     result = elementwise.cast(self, kind)
@@ -100,7 +146,7 @@ _METHODS: dict[str, Any] = {
     "flatten": lambda self, order="C": shaping.flatten(self, order), "transpose": _transpose,
     "swapaxes": lambda self, axis1, axis2: shaping.swapaxes(self, axis1, axis2),
     "squeeze": lambda self, axis=None: shaping.squeeze(self, axis), "fill": _fill,
-    "clip": lambda self, min=None, max=None, out=None, **options: elementwise.clip(self, min, max, out, **options),  # noqa: A006
+    "clip": lambda self, min=None, max=None, out=None, **options: elementwise.clip(self, min, max, out, **options),
     "round": lambda self, decimals=0, out=None: elementwise.round_decimals(self, decimals, out), "item": _item,
     "conj": lambda self: self, "conjugate": lambda self: self, "tolist": _tolist,
     "diagonal": lambda self, offset=0, axis1=0, axis2=1: shaping.diagonal(self, offset, axis1, axis2),

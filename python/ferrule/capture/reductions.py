@@ -45,19 +45,26 @@ def reduce(
     if where is not True:
         if name not in _NEUTRAL and initial is None:
             raise errors.user_error(
-                ValueError, f"reduction operation '{name}' does not have an identity, so to use a where mask one has to specify 'initial'"
+                ValueError,
+                f"reduction operation '{name}' does not have an identity, so to use a where mask one has to specify 'initial'",
             )
-        neutral = _NEUTRAL[name] if name in _NEUTRAL else initial
+        neutral = _NEUTRAL.get(name, initial)
         a = select(where, a, neutral)
         if not isinstance(a, Array):
             raise unsupported(f"'where' in '{name}' of a single number")
         axes = sorted(normalize_axes(axis, a.ndim))
     result = None
-    if name not in _NEUTRAL and not INFO[name].has_identity and not _has_elements(name, a, axes, initial is not None):
+    if (
+        name not in _NEUTRAL
+        and not INFO[name].has_identity
+        and not _has_elements(name, a, axes, initial is not None)
+    ):
         result = _all_initial(a, axes, initial, dtype)
     if result is None:
         result = Array.of_value(
-            trace.builder.reduce(INFO[name].op, a.handle(), axes, ir.dtype(dtype.name) if dtype is not None else None)
+            trace.builder.reduce(
+                INFO[name].op, a.handle(), axes, ir.dtype(dtype.name) if dtype is not None else None
+            )
         )
         if initial is not None:
             result = _combine(name, result, initial)
@@ -141,7 +148,9 @@ def mean(
     where = True if where is np._NoValue else where
     if not isinstance(a, Array):
         return of_scalar("mean", a, dtype)
-    kind = np.dtype(dtype) if dtype is not None else np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
+    kind = (
+        np.dtype(dtype) if dtype is not None else np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
+    )
     axes = sorted(normalize_axes(axis, a.ndim))
     total = reduce("sum", a, axis, kind, keepdims=keepdims, where=where)
     count = _count(a, axes) if where is True else _selected(a, axis, where, keepdims)
@@ -172,7 +181,7 @@ def var(
     keepdims: Any = False,
     *,
     where: Any = True,
-    mean: Any = None,  # noqa: A002
+    mean: Any = None,
     correction: Any = None,
 ) -> Any:
     """np.var in two passes: the mean, then the mean square of what differs from it."""
@@ -182,15 +191,21 @@ def var(
     ddof = ddof if correction is None or correction is np._NoValue else correction
     if not isinstance(a, Array):
         return apply("multiply", (of_scalar("mean", a, dtype), 0))
-    kind = np.dtype(dtype) if dtype is not None else np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
+    kind = (
+        np.dtype(dtype) if dtype is not None else np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
+    )
     axes = sorted(normalize_axes(axis, a.ndim))
-    centre = globals()["mean"](a, axis, kind, keepdims=True, where=where) if given_mean is None else given_mean
+    centre = (
+        globals()["mean"](a, axis, kind, keepdims=True, where=where) if given_mean is None else given_mean
+    )
     deviation = apply("square", (apply("subtract", (cast(a, kind), centre)),))
     total = reduce("sum", deviation, axis, kind, keepdims=keepdims, where=where)
     if where is True:
         count = apply("maximum", (cast(_count(a, axes) - ddof, kind), 0))
     else:
-        count = apply("maximum", (apply("subtract", (cast(_selected(a, axis, where, keepdims), kind), ddof)), 0))
+        count = apply(
+            "maximum", (apply("subtract", (cast(_selected(a, axis, where, keepdims), kind), ddof)), 0)
+        )
     result = apply("divide", (total, count))
     if out is None:
         return result
@@ -198,7 +213,15 @@ def var(
     return out
 
 
-def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, **options: Any) -> Any:
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    **options: Any,
+) -> Any:
     """np.std."""
     result = apply("sqrt", (var(a, axis, dtype, None, ddof, keepdims, **options),))
     if out is None:
@@ -225,7 +248,9 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     return reduce("sum", a, axis, np.int64, keepdims=keepdims)
 
 
-def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> Any:
     """np.average with weights of the array's shape."""
     a = as_array(a)
     if returned:
@@ -244,7 +269,16 @@ _BY_UFUNC = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min
              "logical_and": "all", "bitwise_and": "bit_and", "bitwise_or": "bit_or", "bitwise_xor": "bit_xor"}  # fmt: skip
 
 
-def ufunc_reduce(name: str, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+def ufunc_reduce(
+    name: str,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Any:
     """ufunc.reduce; the first axis if none is given."""
     if name not in _BY_UFUNC:
         raise unsupported(f"'{name}.reduce'")

@@ -16,21 +16,33 @@ from ferrule import _compiler as ir
 
 from . import errors, state
 from .containers import Snapshot
-from .state import UNDEFINED, read, write
+from .state import read, write
 from .trace import Trace
 from .tracers import Cond, Scalar
 
 ATTEMPTS = 24
 
 
-def drop(trace: Trace, depth: int, guards: int) -> None:
-    """Closes and forgets regions down to a depth, with the guards taken in them.
+class Attempt:
+    """A trace of regions that may be dropped, with the guards and facts that it took."""
 
-    Equalities stay: the types that the next attempt starts from may rest on them.
-    """
-    trace.guards[guards:] = [guard for guard in trace.guards[guards:] if guard.relation == ir.Relation.Eq]
-    while trace.depth > depth:
-        trace.close_region([])
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.depth = trace.depth
+        self.guards = len(trace.guards)
+        trace.push_facts()
+
+    def drop(self) -> None:
+        """Closes and forgets the regions and guards. Equalities stay: types may rest on them already."""
+        guards = self.trace.guards
+        guards[self.guards :] = [guard for guard in guards[self.guards :] if guard.relation == ir.Relation.Eq]
+        while self.trace.depth > self.depth:
+            self.trace.close_region([])
+        self.trace.pop_facts()
+
+    def keep(self) -> None:
+        """Ends the attempt; what it did stands."""
+        self.trace.pop_facts()
 
 
 def materialise(trace: Trace, request: errors.Retrace) -> None:
@@ -42,7 +54,8 @@ def materialise(trace: Trace, request: errors.Retrace) -> None:
 
 def types_of(trace: Trace) -> dict[Any, Any]:
     """The types that names settled on, by place and way to it."""
-    return trace.__dict__.setdefault("region_types", {})
+    types: dict[Any, Any] = trace.__dict__.setdefault("region_types", {})
+    return types
 
 
 # -- conditions ------------------------------------------------------------------------------------------------------------
@@ -167,24 +180,37 @@ def _two_way(
     condition = _test(trace, test)
     key = (code, tuple(errors.locations()))
     guess: dict[str, Any] = dict(types_of(trace).get(key, {}))
+    recalled = bool(guess)
     for _ in range(ATTEMPTS):
+        attempt = Attempt(trace)
         traced: list[_Side] = []
         for index, side in enumerate(sides):
             reset()
-            outcome = _trace_side(trace, test, index == 1, side, guess, pieces, reset)
-            if isinstance(outcome, errors.Trapped):
-                # The other side follows without a region: it is all that is left.
-                _check(trace, test, index == 0, outcome.site, outcome.code)
-                reset()
-                return sides[1 - index]()
-            if outcome is None:
+            outcome = _trace_side(attempt, test, index == 1, side, guess, pieces)
+            if not isinstance(outcome, _Side):
                 break
             traced.append(outcome)
-        if len(traced) < 2:
+        if isinstance(outcome, errors.Trapped):
+            # The other side follows without a region: it is all that is left.
+            reset()
+            _check(trace, test, index == 0, outcome.site, outcome.code)
+            return sides[1 - index]()
+        if isinstance(outcome, errors.Retrace):
+            reset()
+            materialise(trace, outcome)
+            continue
+        if outcome is None:
+            continue
+        if recalled and not _is_exact(guess, traced):
+            # Another way through this place had other types; these must not depend on it.
+            attempt.drop()
+            guess, recalled = {}, False
             continue
         joined = _join(guess, traced, pieces, what)
         if joined is None:
+            attempt.drop()
             continue
+        attempt.keep()
         types_of(trace)[key] = dict(guess)
         trace.site()
         results = trace.builder.if_else(condition, traced[0].region, traced[1].region)
@@ -195,16 +221,16 @@ def _two_way(
 
 
 def _trace_side(
-    trace: Trace,
+    attempt: Attempt,
     test: Any,
     negated: bool,
     side: Callable[[], dict[str, Any]],
     guess: dict[str, Any],
     pieces: tuple[Any, Any],
-    reset: Callable[[], None],
-) -> _Side | errors.Trapped | None:
-    """Traces one side; None where it must be traced again (`guess` has widened, or something got a buffer)."""
-    depth, guards = trace.depth, len(trace.guards)
+) -> _Side | errors.Trapped | errors.Retrace | None:
+    """Traces one side. Otherwise the attempt is dropped: the side traps, or something needs a buffer first, or (None)
+    `guess` has widened."""
+    trace = attempt.trace
     snapshot = Snapshot(*pieces)
     trace.open_region([])
     try:
@@ -222,20 +248,14 @@ def _trace_side(
         if settled:
             yields = state.all_passed(trace, guess, values)
             return _Side(values, trace.close_region(yields))
-    except errors.Trapped as trapped:
-        drop(trace, depth, guards)
+    except (errors.Trapped, errors.Retrace) as ended:
+        attempt.drop()
         snapshot.restore()
-        return trapped
-    except errors.Retrace as request:
-        drop(trace, depth, guards)
-        snapshot.restore()
-        reset()
-        materialise(trace, request)
-        return None
+        return ended
     except BaseException:
-        drop(trace, depth, guards)
+        attempt.drop()
         raise
-    drop(trace, depth, guards)
+    attempt.drop()
     return None
 
 
@@ -245,15 +265,28 @@ def refuse_changes(snapshot: Snapshot, kind: str) -> None:
     if name is not None:
         snapshot.restore()
         raise errors.unsupported(
-            f"A change of the Python container '{name}' in a {kind} that is decided at run time is not supported.",
-            "Use an array, or a name of the function.",
+            f"A {kind} that is traced once for all its runs changes the Python container '{name}'.",
+            "Store into an array, or assign to a name of the function.",
         )
 
 
-def _join(guess: dict[str, Any], traced: list[_Side], pieces: tuple[Any, Any], what: str) -> dict[str, Any] | None:
+def _is_exact(guess: dict[str, Any], traced: list[_Side]) -> bool:
+    """Whether a guess is what two sides need, no more."""
+    left, right = traced[0].values, traced[1].values
+    return all(
+        not state.same(left[name], right[name])
+        and state.widen(state.widen(None, left[name]), right[name]) == kind
+        for name, kind in guess.items()
+    )
+
+
+def _join(
+    guess: dict[str, Any], traced: list[_Side], pieces: tuple[Any, Any], what: str
+) -> dict[str, Any] | None:
     """Values that need no carrying; None after a wider guess."""
     joined: dict[str, Any] = {}
     settled = True
+    Trace.current().joined_pairs = {}
     left, right = traced[0].values, traced[1].values
     for name in left:
         if name in guess:
@@ -270,10 +303,10 @@ def _join(guess: dict[str, Any], traced: list[_Side], pieces: tuple[Any, Any], w
 
 
 def _unjoined(name: str, pieces: tuple[Any, Any], left: str, right: str) -> BaseException:
-    lines = [line_of(piece, name) for piece in pieces]
+    lines = [state.line_of(piece, name) for piece in pieces]
     places = [f" at line {line}" if line else "" for line in lines]
-    subject = name if " " in name else state.spoken(name)
+    subject = f"{name} are" if " " in name else f"{state.spoken(name)} is"
     return errors.unsupported(
-        f"{subject} is {left}{places[0]} and {right}{places[1]}, and which one is known only at run time.",
+        f"{subject} {left}{places[0]} and {right}{places[1]}, and which one is known only at run time.",
         "Give both sides values of one type.",
     )

@@ -32,10 +32,10 @@ def _declare(trace: Trace, value: Any, arguments: list[Any]) -> None:
         value = as_array(value)
     if isinstance(value, Array):
         for index, argument in enumerate(arguments):
-            if value is argument and not value.storage.frozen:
+            if value is argument and not value.storage.hidden:
                 builder.result_argument(index)
                 return
-        of_argument = value.storage.argument is not None and not value.storage.frozen
+        of_argument = value.storage.argument is not None and not value.storage.hidden
         builder.result(value.handle() if of_argument else value.value())
     elif isinstance(value, (Int, Cond, Scalar, bool, int, float, np.generic)):
         builder.result(lift(value))

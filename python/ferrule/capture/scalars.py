@@ -16,7 +16,18 @@ from . import errors
 from .decide import decide, holds
 from .elementwise import apply, as_array, cast_scalar, constant, lift, python_operator, round_decimals, select
 from .trace import Trace
-from .tracers import Array, Cond, Int, Scalar, TracedIter, TracedRange, is_traced, make_int, to_expr, unsupported
+from .tracers import (
+    Array,
+    Cond,
+    Int,
+    Scalar,
+    TracedIter,
+    TracedRange,
+    is_traced,
+    make_int,
+    to_expr,
+    unsupported,
+)
 
 
 def to_python(value: Any) -> Any:
@@ -97,7 +108,7 @@ def range_(*args: Any) -> Any:
     if not any(isinstance(value, Int) for value in values):
         return builtins.range(*values)
     lo, hi, step = (0, values[0], 1) if len(values) == 1 else (*values, 1) if len(values) == 2 else values
-    if isinstance(step, int) and step == 0 or (isinstance(step, Int) and step == 0):
+    if (isinstance(step, int) and step == 0) or (isinstance(step, Int) and step == 0):
         raise errors.user_error(ValueError, "range() arg 3 must not be zero")
     if isinstance(step, Int):
         decide(ir.Condition(ir.Relation.Lt, ir.Expr(0), step.expr))
@@ -156,12 +167,15 @@ def _pick(name: str, relation: str, best: Any, value: Any) -> Any:
     for operand in (best, value):
         if isinstance(operand, Array) and operand.ndim:
             raise errors.user_error(
-                ValueError, "The truth value of an array with more than one element is ambiguous. Use np.minimum or np.maximum"
+                ValueError,
+                "The truth value of an array with more than one element is ambiguous. Use np.minimum or np.maximum",
             )
     if not is_traced(best) and not is_traced(value):
         return (builtins.min if name == "min" else builtins.max)(best, value)
     chosen = apply(relation, (value, best))
-    weak = getattr(best, "weak", not isinstance(best, np.generic)) and getattr(value, "weak", not isinstance(value, np.generic))
+    weak = getattr(best, "weak", not isinstance(best, np.generic)) and getattr(
+        value, "weak", not isinstance(value, np.generic)
+    )
     if weak and not any(_is_float(v) for v in (best, value)):
         return apply("select", (chosen, value, best), strong=False)
     return apply("select", (chosen, value, best), strong=not weak)
@@ -297,7 +311,11 @@ def enumerate_(iterable: Any, start: Any = 0) -> Any:
     """enumerate()."""
     rows = traced_iteration(iterable)
     if rows is None:
-        return builtins.enumerate(iterable, start) if not is_traced(start) else [(start + k, v) for k, v in builtins.enumerate(iterable)]
+        return (
+            builtins.enumerate(iterable, start)
+            if not is_traced(start)
+            else [(start + k, v) for k, v in builtins.enumerate(iterable)]
+        )
     return TracedIter(rows.length, lambda k: (start + k, rows.item(k)))
 
 
@@ -310,7 +328,10 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
         length = min_(*[part.length for part in parts if part is not None])
         return TracedIter(length, lambda k: tuple(part.item(k) for part in parts if part is not None))
     # Beside a Python sequence: its length is static, so the iteration is.
-    known = [list(iterable) if part is None else None for iterable, part in builtins.zip(iterables, parts, strict=True)]
+    known = [
+        list(iterable) if part is None else None
+        for iterable, part in builtins.zip(iterables, parts, strict=True)
+    ]
     count = builtins.min(len(items) for items in known if items is not None)
     for part in parts:
         if part is not None:

@@ -22,7 +22,7 @@ def normalize_axis(axis: Any, rank: int) -> int:
     axis = operator.index(axis)
     if not -rank <= axis < rank:
         raise errors.user_error(ValueError, f"axis {axis} is out of bounds for array of dimension {rank}")
-    return axis + rank if axis < 0 else axis
+    return int(axis + rank if axis < 0 else axis)
 
 
 def normalize_axes(axis: Any, rank: int) -> list[int]:
@@ -163,7 +163,9 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
         return Array.of_value(trace.builder.fill(strengthen(lift(array)), dims))
     offset = len(dims) - array.ndim
     if offset < 0:
-        raise errors.user_error(ValueError, "input operand has more dimensions than allowed by the axis remapping")
+        raise errors.user_error(
+            ValueError, "input operand has more dimensions than allowed by the axis remapping"
+        )
     axes = []
     for k, extent in enumerate(array.dims):
         wanted = dims[offset + k]
@@ -178,9 +180,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
                 raise errors.user_error(ValueError, f"{refused} {shape_text(trace, array.dims)}")
             axes.append((ZERO, [(offset + k, ONE)]))
     result = array.derived(Window(ir.IndexMap(dims, axes)), dims)
-    if array.storage.pure:
-        # Its own storage: NumPy's broadcast view is read-only, so nothing can tell the two apart but a later write.
-        return result
+    result.readonly = True
     return result
 
 
@@ -188,11 +188,18 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     """np.broadcast_arrays."""
     arrays = [as_array(a) for a in args]
     dims = broadcast([a.dims for a in arrays if isinstance(a, Array)], "shape mismatch:")
-    return tuple(broadcast_to(a, [ir_extent for ir_extent in dims]) for a in arrays)
+    return tuple(broadcast_to(a, dims) for a in arrays)
 
 
 def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
-    """np.diagonal: the axis of the diagonal comes last."""
+    """np.diagonal: a view that must not be written, as in NumPy."""
+    result = diagonal_view(a, offset, axis1, axis2)
+    result.readonly = True
+    return result
+
+
+def diagonal_view(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
+    """The diagonal as a view; its axis comes last."""
     a = as_array(a)
     if a.ndim < 2:
         raise errors.user_error(ValueError, "diag requires an array of at least two dimensions")
@@ -220,7 +227,9 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     return a.derived(Window(ir.IndexMap(shape, axes)), shape)
 
 
-def trace_(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None) -> Any:
+def trace_(
+    a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None
+) -> Any:
     """np.trace."""
     from . import reductions
 
@@ -248,6 +257,11 @@ def reshape(a: Any, shape: Any, order: str = "C", copy: Any = None) -> Any:
     dims = _resolve(a.dims, dims_from(shape))
     if dims == a.dims:
         return a[...] if copy is not True else a.copy()
+    if trace.facts.prove(ir.Condition(Eq, ir.product(dims), ZERO)) is True:
+        # No element: nothing tells a view from a copy.
+        from .elementwise import cast_scalar, lift
+
+        return Array.of_value(trace.builder.fill(lift(cast_scalar(0, a.dtype)), dims))
     if copy is True:
         return Array.of_value(trace.builder.reshape(a.value(), dims))
     if a.storage.pure and _is_windowed(a):
@@ -258,7 +272,9 @@ def reshape(a: Any, shape: Any, order: str = "C", copy: Any = None) -> Any:
         return Array.of_value(trace.builder.reshape(a.value(), dims))
     if a.storage.pure and trace.builder.type(handle).kind == ir.ValueKind.Scalar:
         return Array.of_value(handle)
-    return a.derived(Reshape(dims), dims)
+    result = a.derived(Reshape(dims), dims)
+    result._cached = (a.storage.version, trace.region, handle)
+    return result
 
 
 def _is_windowed(a: Array) -> bool:
@@ -279,52 +295,98 @@ def _resolve(old: list[ir.Expr], dims: list[ir.Expr]) -> list[ir.Expr]:
     if len(unknown) > 1:
         raise errors.user_error(ValueError, "can only specify one unknown dimension")
     if not unknown:
-        if not _same_count(total, ir.product(dims)):
+        if not _same_count(old, dims):
             raise errors.user_error(
-                ValueError, f"cannot reshape array of size {trace.evaluate(total)} into shape {shape_text(trace, dims)}"
+                ValueError,
+                f"cannot reshape array of size {trace.evaluate(total)} into shape {shape_text(trace, dims)}",
             )
-        return dims
+        return [trace.facts.canonical(extent) for extent in dims]
     rest = [extent for k, extent in enumerate(dims) if k != unknown[0]]
     dims[unknown[0]] = _quotient(old, rest, total)
-    return dims
+    return [trace.facts.canonical(extent) for extent in dims]
+
+
+def _cancel(old: Sequence[ir.Expr], new: Sequence[ir.Expr]) -> tuple[list[ir.Expr], list[ir.Expr]]:
+    """The factors of two products without those that both have; equal sample values are guarded to be equal."""
+    trace = Trace.current()
+    left = [trace.facts.canonical(extent) for extent in old if extent.constant != 1]
+    right = [trace.facts.canonical(extent) for extent in new if extent.constant != 1]
+    for extent in list(right):
+        if extent in left:
+            left.remove(extent)
+            right.remove(extent)
+    for extent in list(left):
+        symbol = extent.as_symbol
+        for place, factor in enumerate(right):
+            parts = factor.split(symbol) if symbol is not None else None
+            if parts is not None and parts[1].constant == 0:
+                left.remove(extent)
+                right[place] = parts[0]
+                break
+    right = [extent for extent in right if extent.constant != 1]
+    for extent in reversed(list(right)):
+        value = trace.evaluate(extent)
+        for other in reversed(left):
+            alike = value is not None and value == trace.evaluate(other) and len(left) + len(right) > 2
+            if alike and holds(ir.Condition(Eq, other, extent)) is True:
+                left.remove(other)
+                right.remove(extent)
+                break
+    return left, right
+
+
+def _same_count(old: Sequence[ir.Expr], new: Sequence[ir.Expr]) -> bool:
+    """Whether two shapes have equally many elements, guarded so that it can be proved from then on."""
+    trace = Trace.current()
+    if trace.facts.prove_equal(ir.product(old), ir.product(new)):
+        return True
+    left, right = _cancel(old, new)
+    first, second = ir.product(left), ir.product(right)
+    values = trace.evaluate(first), trace.evaluate(second)
+    if None in values or values[0] != values[1]:
+        # The rest differs; an extent of 0 among the others can still make the whole equal.
+        return holds(ir.Condition(Eq, ir.product(old), ir.product(new))) is True
+    if (len(left) != 1 and len(right) != 1) or (first.as_symbol is None and second.as_symbol is None):
+        for extent in (*left, *right):
+            value = trace.evaluate(extent)
+            assert value is not None
+            holds(ir.Condition(Eq, extent, ir.Expr(value)))
+    elif first.constant is not None or second.constant is not None:
+        symbolic = left if first.constant is None else right
+        for extent in symbolic if len(symbolic) > 1 else ():
+            value = trace.evaluate(extent)
+            assert value is not None
+            holds(ir.Condition(Eq, extent, ir.Expr(value)))
+    return holds(ir.Condition(Eq, first, second)) is True
 
 
 def _quotient(old: list[ir.Expr], rest: list[ir.Expr], total: ir.Expr) -> ir.Expr:
     """The extent that -1 stands for: what is left after cancelling equal factors, else a guarded quotient."""
     trace = Trace.current()
-    factors = [extent for extent in old if extent.constant != 1]
-    left = list(rest)
-    for extent in list(left):
-        if extent.constant == 1:
-            left.remove(extent)
-        elif extent in factors:
-            factors.remove(extent)
-            left.remove(extent)
-    divisor, dividend = ir.product(left), ir.product(factors)
     for extent in rest:
         # NumPy refuses -1 beside an extent of 0: it may stand for anything.
-        if extent.constant is None and holds(ir.Condition(Eq, extent, ZERO)) is True or extent.constant == 0:
+        if (
+            extent.constant is None and holds(ir.Condition(Eq, extent, ZERO)) is True
+        ) or extent.constant == 0:
             raise errors.user_error(
                 ValueError, f"cannot reshape array of size {trace.evaluate(total)} into shape with -1 and 0"
             )
+    factors, left = _cancel(old, rest)
+    divisor, dividend = ir.product(left), ir.product(factors)
     if divisor.constant == 1:
         return dividend
-    if not holds(ir.Condition(Eq, (dividend % divisor), ZERO)):
+    if not holds(ir.Condition(Eq, dividend % divisor, ZERO)):
         raise errors.user_error(
-            ValueError, f"cannot reshape array of size {trace.evaluate(total)} into shape {shape_text(trace, rest)}"
+            ValueError,
+            f"cannot reshape array of size {trace.evaluate(total)} into shape {shape_text(trace, rest)}",
         )
-    return trace.facts.canonical((dividend // divisor))
+    return trace.facts.canonical(dividend // divisor)
 
 
 def _is_minus_one(extent: ir.Expr) -> bool:
     if extent.constant is not None:
         return bool(extent.constant == -1)
     return not decide(ir.Condition(ir.Relation.Le, ZERO, extent))
-
-
-def _same_count(left: ir.Expr, right: ir.Expr) -> bool:
-    trace = Trace.current()
-    return trace.facts.prove_equal(left, right) or holds(ir.Condition(Eq, left, right)) is True
 
 
 def set_shape(a: Array, dims: Any) -> None:

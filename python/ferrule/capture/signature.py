@@ -84,7 +84,9 @@ class Arguments:
         self.trace.builder.set_argument(index, keyword_only=keyword_only, default_text=text)
         return stand_in
 
-    def _declare(self, name: str, value: Any, static: bool, keyword_only: bool, index: int) -> tuple[Any, ArgumentInfo]:
+    def _declare(
+        self, name: str, value: Any, static: bool, keyword_only: bool, index: int
+    ) -> tuple[Any, ArgumentInfo]:
         builder = self.trace.builder
         if isinstance(value, np.ndarray) and not static:
             return self._array(name, value, keyword_only, index, None)
@@ -98,20 +100,31 @@ class Arguments:
             builder.scalar_argument(name, "int64", True)
             symbol = builder.argument_symbol(index)
             self.trace.sample[symbol] = int(value)
-            info = ArgumentInfo(name, "scalar", index, np.dtype(np.int64), weak=True, keyword_only=keyword_only)
+            info = ArgumentInfo(
+                name, "scalar", index, np.dtype(np.int64), weak=True, keyword_only=keyword_only
+            )
             return Int(ir.Expr.symbol(symbol)), info
         if not static and isinstance(value, float):
             scalar = Scalar(builder.scalar_argument(name, "float64", True))
-            info = ArgumentInfo(name, "scalar", index, np.dtype(np.float64), weak=True, keyword_only=keyword_only)
+            info = ArgumentInfo(
+                name, "scalar", index, np.dtype(np.float64), weak=True, keyword_only=keyword_only
+            )
             return scalar, info
         refuse(name, value)
         builder.static_argument(name, static_text(value))
         return value, ArgumentInfo(name, "static", index, static=value, keyword_only=keyword_only)
 
     def _array(
-        self, name: str, value: np.ndarray[Any, Any], keyword_only: bool, index: int, path: tuple[Any, str] | None
+        self,
+        name: str,
+        value: np.ndarray[Any, Any],
+        keyword_only: bool,
+        index: int,
+        path: tuple[Any, str] | None,
     ) -> tuple[Any, ArgumentInfo]:
-        creation.check_array(value, f"the argument '{name}'" if path is None else f"the global array '{name}'")
+        creation.check_array(
+            value, f"the argument '{name}'" if path is None else f"the global array '{name}'"
+        )
         trace = self.trace
         hidden = path is not None
         layout, inner = layout_of(value)
@@ -121,12 +134,19 @@ class Arguments:
             trace.sample[symbol] = extent
             extents.append(ir.Expr.symbol(symbol))
         strides = self._strides(name, value, layout, inner)
-        view = trace.builder.array_argument(name, value.dtype.name, extents, strides, LAYOUTS[layout], inner, hidden)
+        view = trace.builder.array_argument(
+            name, value.dtype.name, extents, strides, LAYOUTS[layout], inner, hidden
+        )
         storage = Storage(view, False, 0, name)
         storage.argument = index
         storage.local = False
+        storage.hidden = hidden
+        if not value.flags.writeable:
+            storage.frozen = f"assignment destination is read-only: the argument '{name}'."
         if hidden:
-            storage.frozen = f"The global array '{name}' cannot be written by a program. Pass it as an argument."
+            storage.frozen = (
+                f"The global array '{name}' cannot be written by a program. Pass it as an argument."
+            )
         info = ArgumentInfo(
             name, "array", index, value.dtype, value.ndim, layout, inner, keyword_only=keyword_only,
             hidden=value if hidden else None, path=path,

@@ -62,7 +62,11 @@ def _find(tree: ast.Module, code: CodeType) -> Definition | None:
     if code.co_name == "<lambda>":
         return _find_lambda(tree, code)
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name and _first_line(node) == code.co_firstlineno:
+        if (
+            isinstance(node, ast.FunctionDef)
+            and node.name == code.co_name
+            and _first_line(node) == code.co_firstlineno
+        ):
             return node if _parameters(node.args) == _code_parameters(code) else None
     return None
 
@@ -81,8 +85,12 @@ def _find_lambda(tree: ast.Module, code: CodeType) -> ast.Lambda | None:
     ]
     if len(candidates) > 1 and hasattr(code, "co_positions"):
         start = _start(code)
-        candidates = [node for node in candidates if (node.body.lineno, node.body.col_offset) <= start] or candidates
-        inside = [node for node in candidates if start <= (node.body.end_lineno or 0, node.body.end_col_offset or 0)]
+        candidates = [
+            node for node in candidates if (node.body.lineno, node.body.col_offset) <= start
+        ] or candidates
+        inside = [
+            node for node in candidates if start <= (node.body.end_lineno or 0, node.body.end_col_offset or 0)
+        ]
         candidates = inside or candidates
     same = [node for node in candidates if _compiles_to(node, code)]
     found = same or candidates

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from types import CellType, FunctionType
 from typing import Any
 
@@ -15,6 +16,7 @@ from ferrule import _compiler as ir
 
 from . import carry
 from .carry import Carry
+from .decide import decide
 from .exits import RETURN
 from .trace import Trace
 from .tracers import Array, Scalar
@@ -50,10 +52,8 @@ def write(cells: Mapping[str, CellType], values: Mapping[str, Any]) -> None:
         if value is not UNDEFINED:
             cells[name].cell_contents = value
             continue
-        try:
+        with suppress(ValueError):
             del cells[name].cell_contents
-        except ValueError:
-            pass
 
 
 def spoken(name: str) -> str:
@@ -131,7 +131,18 @@ def join(left: Any, right: Any) -> Any:
         return None if None in items else Bundle(left.type, left.keys, items)
     if isinstance(left, Bundle) or isinstance(right, Bundle):
         return None
+    if len(left.shape) == len(right.shape):
+        _equate(left, right)
     return carry.join(left, right)
+
+
+def _equate(left: Carry, right: Carry) -> None:
+    """Guards that extents which are equal in the sample are equal, so that the two arrays can be one."""
+    trace = Trace.current()
+    for a, b in zip(left.shape, right.shape, strict=True):
+        size = trace.evaluate(trace.facts.canonical(a))
+        if size is not None and size == trace.evaluate(trace.facts.canonical(b)):
+            decide(ir.Condition(ir.Relation.Eq, a, b))
 
 
 def widen(kind: Any, value: Any) -> Any:
@@ -145,8 +156,14 @@ def relate(kind: Any, before: Any) -> Any:
     """The kind with the storages of the value that a loop begins with: a write to a carried array reaches that one."""
     if isinstance(kind, Bundle):
         parts = _items(before)
-        inner = parts[1] if parts is not None and len(parts[1]) == len(kind.items) else [UNDEFINED] * len(kind.items)
-        return Bundle(kind.type, kind.keys, [relate(item, value) for item, value in zip(kind.items, inner, strict=True)])
+        inner = (
+            parts[1]
+            if parts is not None and len(parts[1]) == len(kind.items)
+            else [UNDEFINED] * len(kind.items)
+        )
+        return Bundle(
+            kind.type, kind.keys, [relate(item, value) for item, value in zip(kind.items, inner, strict=True)]
+        )
     if kind.kind != "array_value":
         return kind
     lineage = before.storage if isinstance(before, Array) else None
@@ -174,7 +191,11 @@ def passed(trace: Trace, kind: Any, value: Any) -> list[int]:
     if isinstance(kind, Bundle):
         parts = _items(value)
         assert parts is not None
-        return [made for item, inner in zip(kind.items, parts[1], strict=True) for made in passed(trace, item, inner)]
+        return [
+            made
+            for item, inner in zip(kind.items, parts[1], strict=True)
+            for made in passed(trace, item, inner)
+        ]
     return [] if kind.kind == "static" else [carry.carry_pass(kind, value)]
 
 
@@ -218,7 +239,11 @@ def same(left: Any, right: Any) -> bool:
         return bool(left._id == right._id)
     parts = _items(left), _items(right)
     if type(left) is not list and parts[0] is not None and parts[1] is not None:
-        return parts[0][0] == parts[1][0] and len(parts[0][1]) == len(parts[1][1]) and all(map(same, parts[0][1], parts[1][1]))
+        return (
+            parts[0][0] == parts[1][0]
+            and len(parts[0][1]) == len(parts[1][1])
+            and all(map(same, parts[0][1], parts[1][1]))
+        )
     return type(left) is not list and carry.same_static(left, right)
 
 

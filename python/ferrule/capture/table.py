@@ -30,6 +30,8 @@ _INSTEAD = {
 
 def lookup(value: Any) -> Handler | None:
     """What capture does for a function (or a subscripted object such as np.mgrid); None if it does nothing special."""
+    if isinstance(value, tuple) or is_traced(value):
+        return None  # their hash would demand the values of sizes
     try:
         return TABLE.get(value)
     except TypeError:  # not hashable
@@ -83,20 +85,35 @@ def call_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 def _unknown(name: str) -> BaseException:
     instead = _INSTEAD.get(name)
-    return errors.unsupported(f"'np.{name}' is not supported.", f"Write {instead} instead." if instead else "")
+    return errors.unsupported(
+        f"'np.{name}' is not supported.", f"Write {instead} instead." if instead else ""
+    )
 
 
 # -- ufuncs --------------------------------------------------------------------------------------------------------------
 
 
 def _ufunc_handler(name: str, arity: int, numpy_name: str) -> Handler:
-    def handler(*args: Any, out: Any = None, where: Any = True, dtype: Any = None, casting: str = "same_kind", order: str = "K", subok: bool = True, **options: Any) -> Any:
+    def handler(
+        *args: Any,
+        out: Any = None,
+        where: Any = True,
+        dtype: Any = None,
+        casting: str = "same_kind",
+        order: str = "K",
+        subok: bool = True,
+        **options: Any,
+    ) -> Any:
         if options:
-            raise errors.user_error(TypeError, f"{numpy_name}() got an unexpected keyword argument '{next(iter(options))}'")
+            raise errors.user_error(
+                TypeError, f"{numpy_name}() got an unexpected keyword argument '{next(iter(options))}'"
+            )
         if len(args) > arity:
             out, args = args[arity], args[:arity]
         if len(args) < arity:
-            raise errors.user_error(TypeError, f"{numpy_name}() takes {arity} positional arguments, got {len(args)}")
+            raise errors.user_error(
+                TypeError, f"{numpy_name}() takes {arity} positional arguments, got {len(args)}"
+            )
         return elementwise.ufunc(name, args, out, where, dtype, casting)
 
     handler.__name__ = numpy_name
@@ -123,27 +140,48 @@ def _register_ufuncs() -> None:
                 _UFUNCS[function] = name
                 TABLE[function.reduce] = functools.partial(reductions.ufunc_reduce, name)
             TABLE[function] = _guarded(function, _ufunc_handler(name, info.arity, numpy_name))
-    several: dict[Any, Handler] = {np.divmod: elementwise.divmod_, np.modf: elementwise.modf, np.frexp: elementwise.frexp}
+    several: dict[Any, Handler] = {
+        np.divmod: elementwise.divmod_,
+        np.modf: elementwise.modf,
+        np.frexp: elementwise.frexp,
+    }
     for function, handler in several.items():
         TABLE[function] = _guarded(function, _positional(handler, function.__name__))
 
 
 def _reduction(name: str) -> Handler:
-    def handler(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+    def handler(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
         return reductions.reduce(name, a, axis, dtype, out, keepdims, initial, where)
 
     return handler
 
 
 def _reduction_without_dtype(name: str) -> Handler:
-    def handler(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True) -> Any:
+    def handler(
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
         return reductions.reduce(name, a, axis, None, out, keepdims, initial, where)
 
     return handler
 
 
 def _logical_reduction(name: str) -> Handler:
-    def handler(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+    def handler(
+        a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+    ) -> Any:
         return reductions.reduce(name, a, axis, None, out, keepdims, None, where)
 
     return handler
@@ -189,10 +227,20 @@ def _imag(a: Any) -> Any:
 def _isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """np.isclose as NumPy computes it: |a - b| <= atol + rtol * |b| for finite b, else equality."""
     apply = elementwise.apply
-    near = apply("less_equal", (apply("absolute", (apply("subtract", (a, b)),)), apply("add", (atol, apply("multiply", (rtol, apply("absolute", (b,))))))))
-    result = apply("logical_or", (apply("logical_and", (near, apply("isfinite", (b,)))), apply("equal", (a, b))))
+    near = apply(
+        "less_equal",
+        (
+            apply("absolute", (apply("subtract", (a, b)),)),
+            apply("add", (atol, apply("multiply", (rtol, apply("absolute", (b,)))))),
+        ),
+    )
+    result = apply(
+        "logical_or", (apply("logical_and", (near, apply("isfinite", (b,)))), apply("equal", (a, b)))
+    )
     if equal_nan:
-        result = apply("logical_or", (result, apply("logical_and", (apply("isnan", (a,)), apply("isnan", (b,))))))
+        result = apply(
+            "logical_or", (result, apply("logical_and", (apply("isnan", (a,)), apply("isnan", (b,)))))
+        )
     return result
 
 
@@ -206,7 +254,10 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
         src = elementwise.select(where, src, dst)
     kind = elementwise.dtype_of(src)
     if kind is not None and not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]
-        raise errors.user_error(TypeError, f"Cannot cast array data from {kind!r} to {dst.dtype!r} according to the rule '{casting}'")
+        raise errors.user_error(
+            TypeError,
+            f"Cannot cast array data from {kind!r} to {dst.dtype!r} according to the rule '{casting}'",
+        )
     dst[...] = src
 
 
@@ -216,7 +267,7 @@ def _diag(v: Any, k: Any = 0) -> Any:
         return shaping.diagonal(v, k)
     n = v.shape[0] + abs(k)
     result = creation.zeros((n, n), v.dtype)
-    shaping.diagonal(result, k)[...] = v
+    shaping.diagonal_view(result, k)[...] = v
     return result
 
 
@@ -307,7 +358,11 @@ def _register() -> None:
         TABLE[getattr(np, name)] = handler
     for kind in (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64, np.longlong, np.ulonglong):  # fmt: skip
         TABLE[kind] = _guarded(kind, _numpy_type(kind))
-    for function, handler in {**scalars.BUILTINS, **scalars.math_table(), operator.index: scalars.int_index}.items():
+    for function, handler in {
+        **scalars.BUILTINS,
+        **scalars.math_table(),
+        operator.index: scalars.int_index,
+    }.items():
         TABLE[function] = _guarded(function, handler)
     TABLE[np.errstate] = _errstate
     for name in sorted(set(np.__all__) - set(np.__numpy_submodules__)):

@@ -114,7 +114,7 @@ class Number(Tracer):
     __rshift__, __rrshift__ = _binary("right_shift"), _binary("right_shift", True)
     __lt__, __le__ = _binary("less"), _binary("less_equal")
     __gt__, __ge__ = _binary("greater"), _binary("greater_equal")
-    __eq__, __ne__ = _binary("equal"), _binary("not_equal")  # type: ignore[assignment]
+    __eq__, __ne__ = _binary("equal"), _binary("not_equal")
     __neg__, __pos__, __abs__ = _unary("negative"), _unary("positive"), _unary("absolute")
     __invert__ = _unary("invert")
 
@@ -291,10 +291,14 @@ class Scalar(Number):
         )
 
     def __int__(self) -> int:
-        raise unsupported("int() of a number that is known only at run time, called from code that is not traced")
+        raise unsupported(
+            "int() of a number that is known only at run time, called from code that is not traced"
+        )
 
     def __float__(self) -> float:
-        raise unsupported("float() of a number that is known only at run time, called from code that is not traced")
+        raise unsupported(
+            "float() of a number that is known only at run time, called from code that is not traced"
+        )
 
     def __complex__(self) -> complex:
         raise unsupported("complex() of a number that is known only at run time")
@@ -365,7 +369,7 @@ class Scalar(Number):
     @property
     def itemsize(self) -> int:
         """Bytes of the number."""
-        return self.dtype.itemsize
+        return int(self.dtype.itemsize)
 
     def __getitem__(self, key: Any) -> Any:
         if key == () or key is Ellipsis:
@@ -414,7 +418,19 @@ class Storage:
     root is a value of kind Array (pure) or View; version rises when the root changes.
     """
 
-    __slots__ = ("argument", "frozen", "lineage", "local", "name", "original", "pure", "region", "root", "version")
+    __slots__ = (
+        "argument",
+        "frozen",
+        "hidden",
+        "lineage",
+        "local",
+        "name",
+        "original",
+        "pure",
+        "region",
+        "root",
+        "version",
+    )
 
     def __init__(self, root: int, pure: bool, region: int, name: str = "t") -> None:
         self.root = root
@@ -423,6 +439,7 @@ class Storage:
         self.name = name
         self.version = 0
         self.frozen = ""  # why it must not be written; '' if it may
+        self.hidden = False  # a global array
         self.argument: int | None = None  # index of the argument whose memory it is
         self.original: np.ndarray | None = None  # known content, until written
         self.lineage: Storage | None = None  # the storage that a carried value came from
@@ -483,6 +500,11 @@ class Reshape:
     def apply(self, trace: Trace, handle: int) -> int:
         """The reshape in the program; it was possible without a copy when the step was made."""
         reshaped = trace.builder.reshape(handle, self.shape)
+        if reshaped is None and trace.facts.prove(
+            ir.Condition(ir.Relation.Eq, ir.product(self.shape), ir.Expr(0))
+        ):
+            # Since then it was found to have no element.
+            return int(trace.builder.alloc("empty", trace.builder.type(handle).dtype, self.shape))
         if reshaped is None:
             raise public.InternalError("A reshape that was a view is none any more.")
         return int(reshaped)
@@ -496,7 +518,7 @@ class Reshape:
 class Array(Number):
     """A NumPy array while tracing."""
 
-    __slots__ = ("_cached", "_dims", "dtype", "parent", "step", "storage")
+    __slots__ = ("_cached", "_dims", "dtype", "parent", "readonly", "step", "storage")
     __hash__ = None  # type: ignore[assignment]
     weak = False
 
@@ -506,6 +528,7 @@ class Array(Number):
         self.dtype = dtype
         self.parent: Array | None = None
         self.step: Window | Reshape | None = None
+        self.readonly = False  # a view that NumPy refuses to write through
         self._cached: tuple[int, int, int] | None = None
 
     # -- making ----------------------------------------------------------------------------------------------------
@@ -527,6 +550,7 @@ class Array(Number):
         view = Array(self.storage, dims, self.dtype)
         view.parent = self
         view.step = step
+        view.readonly = self.readonly
         return view
 
     # -- in the program --------------------------------------------------------------------------------------------
@@ -565,6 +589,8 @@ class Array(Number):
 
     def mutate(self) -> int:
         """The view to write through; gives a pure storage its buffer first."""
+        if self.readonly:
+            raise errors.user_error(ValueError, "assignment destination is read-only")
         self.storage.make_buffer()
         return self.handle()
 
@@ -611,7 +637,7 @@ class Array(Number):
     @property
     def itemsize(self) -> int:
         """Bytes of one element."""
-        return self.dtype.itemsize
+        return int(self.dtype.itemsize)
 
     @property
     def nbytes(self) -> Any:
@@ -679,7 +705,7 @@ class Array(Number):
     def __index__(self) -> int:
         raise unsupported("the value of an array element, here where Python needs an integer")
 
-    __int__ = __float__ = __index__  # type: ignore[assignment]
+    __int__ = __float__ = __index__
 
     def __getitem__(self, key: Any) -> Any:
         from . import indexing
@@ -773,6 +799,19 @@ class TracedIter:
 from .carry import Carry, carry_enter, carry_leave, carry_param, carry_pass, carry_type, join  # noqa: E402
 
 __all__ = [
-    "Array", "Cond", "Int", "Scalar", "TracedIter", "TracedRange", "is_traced", "make_int",
-    "Carry", "carry_enter", "carry_leave", "carry_param", "carry_pass", "carry_type", "join",
+    "Array",
+    "Carry",
+    "Cond",
+    "Int",
+    "Scalar",
+    "TracedIter",
+    "TracedRange",
+    "carry_enter",
+    "carry_leave",
+    "carry_param",
+    "carry_pass",
+    "carry_type",
+    "is_traced",
+    "join",
+    "make_int",
 ]  # fmt: skip

@@ -13,7 +13,17 @@ from typing import Any
 
 import numpy as np
 
-TOPICS = ("elementwise", "stores", "views", "reductions", "loops", "creation", "scalars", "helpers", "refused")
+TOPICS = (
+    "elementwise",
+    "stores",
+    "views",
+    "reductions",
+    "loops",
+    "creation",
+    "scalars",
+    "helpers",
+    "refused",
+)
 
 
 @dataclass(frozen=True)

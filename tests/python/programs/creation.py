@@ -35,7 +35,16 @@ def dtype_of_input(x):
 
 @program(lambda rng, n: (rng.standard_normal((n, 3)), rng.standard_normal((n, 2, 3)).astype(np.float32)))
 def global_arrays(x, y):
-    return x * TABLE, TABLE.sum() + x, GRID[1] - x[:1], y + GRID, TABLE[:2], TABLE[1] * x, TABLE.max(), len(TABLE)
+    return (
+        x * TABLE,
+        TABLE.sum() + x,
+        GRID[1] - x[:1],
+        y + GRID,
+        TABLE[:2],
+        TABLE[1] * x,
+        TABLE.max(),
+        len(TABLE),
+    )
 
 
 @program(lambda rng, n: (rng.standard_normal(n), rng.standard_normal(n)), exact=True)
@@ -48,7 +57,14 @@ def woven(even, odd):
     return both
 
 
-@program(lambda rng, n: (rng.integers(0, 256, (n, n, 3)).astype(np.uint8), rng.integers(0, 256, (n, n, 3)).astype(np.uint8)), (5, 0, 1, 9), exact=True)
+@program(
+    lambda rng, n: (
+        rng.integers(0, 256, (n, n, 3)).astype(np.uint8),
+        rng.integers(0, 256, (n, n, 3)).astype(np.uint8),
+    ),
+    (5, 0, 1, 9),
+    exact=True,
+)
 def images(a, b):
     exact = ((a.astype(np.uint16) + b + 1) >> 1).astype(np.uint8)
     grey = (77 * a[..., 0].astype(np.uint32) + 150 * a[..., 1] + 29 * a[..., 2]) >> 8

@@ -42,7 +42,16 @@ def series_in_single(x):
 
 @program(lambda rng, n: (whole(rng, np.int8, n), whole(rng, np.uint16, n), whole(rng, np.int64, n)))
 def wrap_around(small, middle, large):
-    return small * small + 3, -small, abs(small), middle - 9, ~middle, large * large - 1, -large, small * 2 // 3
+    return (
+        small * small + 3,
+        -small,
+        abs(small),
+        middle - 9,
+        ~middle,
+        large * large - 1,
+        -large,
+        small * 2 // 3,
+    )
 
 
 @program(lambda rng, n: (whole(rng, np.int32, n), rng.integers(-3, 4, n).astype(np.int32)))
@@ -86,12 +95,37 @@ def transcendental(x, p):
 
 @program(lambda rng, n: (rng.uniform(0.2, 3.0, n), rng.integers(-4, 5, n), rng.integers(0, 4, n)))
 def powers(x, k, m):
-    return x**2, x**-1, x**0.5, x**1, x**0, x**1.5, x**k, k**2, k**3, 2.0**k, k**m, 2**m, np.power(x, 3), np.square(k)
+    return (
+        x**2,
+        x**-1,
+        x**0.5,
+        x**1,
+        x**0,
+        x**1.5,
+        x**k,
+        k**2,
+        k**3,
+        2.0**k,
+        k**m,
+        2**m,
+        np.power(x, 3),
+        np.square(k),
+    )
 
 
 @program(lambda rng, n: (whole(rng, np.uint32, n), rng.integers(0, 40, n)))
 def bits(x, by):
-    return x & 255, x | 1, x ^ 0x5555, x << 3, x >> by, ~x, np.bitwise_count(x), np.left_shift(x, by), by & 6 | by >> 1
+    return (
+        x & 255,
+        x | 1,
+        x ^ 0x5555,
+        x << 3,
+        x >> by,
+        ~x,
+        np.bitwise_count(x),
+        np.left_shift(x, by),
+        by & 6 | by >> 1,
+    )
 
 
 @program(lambda rng, n: (rng.random(n) < 0.5, rng.random(n) < 0.5, rng.integers(0, 3, n)))
@@ -104,9 +138,14 @@ def truth(a, b, k):
 
 @program(
     lambda rng, n: (
-        whole(rng, np.int8, n), whole(rng, np.uint8, n), whole(rng, np.int32, n), whole(rng, np.uint64, n),
-        reals(rng, n).astype(np.float32), reals(rng, n), rng.random(n) < 0.5,
-    )  # fmt: skip
+        whole(rng, np.int8, n),
+        whole(rng, np.uint8, n),
+        whole(rng, np.int32, n),
+        whole(rng, np.uint64, n),
+        reals(rng, n).astype(np.float32),
+        reals(rng, n),
+        rng.random(n) < 0.5,
+    )
 )
 def promotion(i8, u8, i32, u64, f32, f64, flag):
     return (

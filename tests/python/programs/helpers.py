@@ -42,7 +42,9 @@ three_point = make_filter((0.25, 0.5, 0.25))
 
 def normal(x):
     t = 1.0 / (1.0 + 0.2316419 * np.abs(x))
-    tail = np.exp(-0.5 * x * x) / np.sqrt(2.0 * np.pi) * t * (0.31938153 + t * (-0.356563782 + t * 1.781477937))
+    tail = (
+        np.exp(-0.5 * x * x) / np.sqrt(2.0 * np.pi) * t * (0.31938153 + t * (-0.356563782 + t * 1.781477937))
+    )
     return np.where(x >= 0.0, 1.0 - tail, tail)
 
 
@@ -67,7 +69,9 @@ def closed_over(x):
     return three_point(x), half(x), local(x), local(x, rate=doubled[1])
 
 
-@program(lambda rng, n: (rng.uniform(50, 150, n), rng.uniform(50, 150, n), rng.uniform(0.1, 2, n), 0.03, 0.25))
+@program(
+    lambda rng, n: (rng.uniform(50, 150, n), rng.uniform(50, 150, n), rng.uniform(0.1, 2, n), 0.03, 0.25)
+)
 def options(price, strike, years, rate, volatility):
     spread = volatility * np.sqrt(years)
     d1 = (np.log(price / strike) + (rate + 0.5 * volatility**2) * years) / spread

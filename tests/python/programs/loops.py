@@ -38,7 +38,9 @@ def plate_between_two_buffers(plate, steps):
 def three_buffers_in_turn(past, present, steps):
     future = np.zeros(len(present))
     for _ in range(steps):
-        future[1:-1] = 2.0 * present[1:-1] - past[1:-1] + 0.3 * (present[2:] - 2.0 * present[1:-1] + present[:-2])
+        future[1:-1] = (
+            2.0 * present[1:-1] - past[1:-1] + 0.3 * (present[2:] - 2.0 * present[1:-1] + present[:-2])
+        )
         past, present, future = present, future, past
     return past, present
 
@@ -139,7 +141,9 @@ def over_constants(grid, signal):
     n = signal.shape[-1]
     slope = np.zeros_like(signal)
     for reach, weight in enumerate(FILTER, start=1):
-        slope[..., 4:-4] += weight * (signal[..., 4 + reach : n - 4 + reach] - signal[..., 4 - reach : n - 4 - reach])
+        slope[..., 4:-4] += weight * (
+            signal[..., 4 + reach : n - 4 + reach] - signal[..., 4 - reach : n - 4 - reach]
+        )
     return result, slope
 
 
@@ -171,7 +175,9 @@ def masked_box(field, inside, sweeps):
     other[...] = field
     core = inside[1:-1, 1:-1, 1:-1]
     for _ in range(sweeps):
-        mean = (field[2:, 1:-1, 1:-1] + field[:-2, 1:-1, 1:-1] + field[1:-1, 2:, 1:-1] + field[1:-1, :-2, 1:-1]) / 4
+        mean = (
+            field[2:, 1:-1, 1:-1] + field[:-2, 1:-1, 1:-1] + field[1:-1, 2:, 1:-1] + field[1:-1, :-2, 1:-1]
+        ) / 4
         other[1:-1, 1:-1, 1:-1] = np.where(core, mean, field[1:-1, 1:-1, 1:-1])
         field, other = other, field
     return field
@@ -209,7 +215,13 @@ def cells(cells, generations):
         cells[:] = (near == 3) | (cells == 1) & (near == 2)
 
 
-@program(lambda rng, n: (rng.uniform(1, 10, (n, n)) + np.where(rng.random((n, n)) < 0.5, np.inf, 0), np.zeros((n, n), np.int64)), (6, 0, 1, 15))
+@program(
+    lambda rng, n: (
+        rng.uniform(1, 10, (n, n)) + np.where(rng.random((n, n)) < 0.5, np.inf, 0),
+        np.zeros((n, n), np.int64),
+    ),
+    (6, 0, 1, 15),
+)
 def shortest_paths(distance, middle):
     n = len(distance)
     distance.reshape(-1)[:: n + 1] = 0.0

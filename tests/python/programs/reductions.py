@@ -20,7 +20,11 @@ def sums(b):
     )  # fmt: skip
 
 
-@program(lambda rng, n: (reals(rng, n, 3), rng.integers(-99, 99, (n, 3)).astype(np.int16)), (7, 1, 2, 33), exact=True)
+@program(
+    lambda rng, n: (reals(rng, n, 3), rng.integers(-99, 99, (n, 3)).astype(np.int16)),
+    (7, 1, 2, 33),
+    exact=True,
+)
 def extremes(x, k):
     return (
         x.max(axis=0), x.min(), k.max(), np.ptp(k, axis=1), np.maximum.reduce(x, axis=1), np.abs(x).max(), k.max(axis=0, initial=50),
@@ -33,7 +37,15 @@ def extremes_of_nothing(x):
     return x.max(axis=1), x.max(axis=0, initial=-1.0), x[:0].min(axis=0, initial=3.0)
 
 
-@program(lambda rng, n: (reals(rng, n, 4) + 100.0, rng.integers(0, 9, (n, 4)), reals(rng, n, 4).astype(np.float32)), (7, 2, 33), rtol=1e-5)
+@program(
+    lambda rng, n: (
+        reals(rng, n, 4) + 100.0,
+        rng.integers(0, 9, (n, 4)),
+        reals(rng, n, 4).astype(np.float32),
+    ),
+    (7, 2, 33),
+    rtol=1e-5,
+)
 def moments(x, k, s):
     return (
         x.mean(), x.mean(axis=0), x.var(axis=0), np.std(x, axis=1), np.var(x, ddof=1), x.std(axis=0, ddof=1, keepdims=True), k.mean(axis=1),
@@ -51,9 +63,22 @@ def truth(mask, x):
     )  # fmt: skip
 
 
-@program(lambda rng, n: (rng.integers(-99, 99, (n, 3)).astype(np.int8), rng.integers(0, 255, (n, 3)).astype(np.uint8)), exact=True)
+@program(
+    lambda rng, n: (
+        rng.integers(-99, 99, (n, 3)).astype(np.int8),
+        rng.integers(0, 255, (n, 3)).astype(np.uint8),
+    ),
+    exact=True,
+)
 def dtypes_of_sums(i8, u8):
-    return i8.sum(axis=0), u8.sum(), np.prod(i8, axis=1), i8.sum(axis=1, dtype=np.int8), u8.sum(dtype=np.float32), i8.min(axis=1, initial=7)
+    return (
+        i8.sum(axis=0),
+        u8.sum(),
+        np.prod(i8, axis=1),
+        i8.sum(axis=1, dtype=np.int8),
+        u8.sum(dtype=np.float32),
+        i8.min(axis=1, initial=7),
+    )
 
 
 @program(lambda rng, n: (reals(rng, n, 10) * 30,))

@@ -11,19 +11,40 @@ from . import program
 
 @program(lambda rng, n: (n, 0.5 + n, np.float32(2.5), rng.standard_normal(n)))
 def results_of_every_kind(n, w, s, x):
-    return n, w, s, n + 1, n * w, w / 2, n // 2, -n % 5, 2 * s, len(x), x.size, x.shape[0] * 3, 1.5, 7, True, n > 3, s * x, math.pi
+    return (
+        n,
+        w,
+        s,
+        n + 1,
+        n * w,
+        w / 2,
+        n // 2,
+        -n % 5,
+        2 * s,
+        len(x),
+        x.size,
+        x.shape[0] * 3,
+        1.5,
+        7,
+        True,
+        n > 3,
+        s * x,
+        math.pi,
+    )
 
 
 @program(lambda rng, n: (n, 0.5 + n, rng.standard_normal(n + 1)))
 def functions_of_numbers(n, w, x):
     return (
         math.sqrt(w), math.sin(w) + math.exp(-w), math.floor(w), math.ceil(w), abs(-n), min(n, 5), max(n, 2, 9), min(w, 3.0), max(x[0], x[-1]),
-        round(w), int(w * 2), float(n), float(x[0]), divmod(n, 3), math.hypot(w, 1.0), math.atan2(w, 2.0), np.sqrt(w), np.sin(0.3 * n),
+        round(w), int(w * 2), float(n), float(x[0]), *divmod(n, 3), math.hypot(w, 1.0), math.atan2(w, 2.0), np.sqrt(w), np.sin(0.3 * n),
         abs(x[0]), min(abs(x[0]), 0.5), math.isnan(w), x[0].item(), np.float32(w), math.log(w), math.log(w, 2),
     )  # fmt: skip
 
 
-@program(lambda rng, n: (rng.standard_normal(n), n, "square" if n < 10 else "cube", n % 2 == 1), (7, 4, 12, 33))
+@program(
+    lambda rng, n: (rng.standard_normal(n), n, "square" if n < 10 else "cube", n % 2 == 1), (7, 4, 12, 33)
+)
 def chosen_by_static_values(x, n, shape, negate):
     if shape == "square":
         result = x * x

@@ -67,7 +67,10 @@ def broadcast_into(block, column, row):
     block[:2, :1] = block[2:, :1]
 
 
-@program(lambda rng, n: (reals(rng, n) * 40, np.zeros(n, np.int16), np.zeros(n, np.float32), np.zeros(n, bool)), exact=True)
+@program(
+    lambda rng, n: (reals(rng, n) * 40, np.zeros(n, np.int16), np.zeros(n, np.float32), np.zeros(n, bool)),
+    exact=True,
+)
 def casts_on_store(x, k, s, flag):
     k[:] = x
     s[:] = x * x
@@ -103,6 +106,7 @@ def through_views(square, blocks, line):
     middle = blocks[..., 1]
     middle[:, 0] -= 3.0
     np.moveaxis(blocks, 2, 0)[0] += 0.125
+    line = line[:]
     line.shape = (n, 2)
     line[:, 1] = line[:, 0]
     np.flip(line, 0)[0] = 4.0
@@ -135,9 +139,12 @@ def exchanged_halves(a, b):
 
 @program(
     lambda rng, n: (
-        reals(rng, 3 * n)[::3], np.asfortranarray(reals(rng, n, 4)), reals(rng, 4, n).T[::-1],
-        rng.integers(0, 9, (n, 4, 2)).astype(np.int32)[:, ::-1, 1], np.array(2.5),
-    )  # fmt: skip
+        reals(rng, 3 * n)[::3],
+        np.asfortranarray(reals(rng, n, 4)),
+        reals(rng, 4, n).T[::-1],
+        rng.integers(0, 9, (n, 4, 2)).astype(np.int32)[:, ::-1, 1],
+        np.array(2.5),
+    )
 )
 def every_layout(gaps, fortran, turned, picked, point):
     fortran += turned * point

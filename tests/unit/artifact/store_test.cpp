@@ -298,7 +298,7 @@ TEST_F(StoreTest, TheDefaultRootFollowsTheEnvironment) {
   setenv("HOME", "/h", 1);
   EXPECT_EQ(default_store_root(), "/f");
   setenv("FERRULE_CACHE_DIR", "relative", 1);
-  EXPECT_THROW(Store(default_store_root()), Error);
+  EXPECT_THROW(Store{default_store_root()}, Error);
   unsetenv("FERRULE_CACHE_DIR");
   EXPECT_EQ(default_store_root(), "/x/ferrule");
   setenv("XDG_CACHE_HOME", "relative", 1);

@@ -1,10 +1,10 @@
-// The transcendental functors as the evaluator sees them: compiled for plain x86-64, against libm. The promised errors are
-// checked in tests/python/test_rt_math.py.
+// The transcendental functors as the evaluator sees them: compiled for plain x86-64, against libm. The promised errors
+// are checked in tests/python/test_rt_math.py.
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -114,7 +114,8 @@ TEST(Reduce, FormsAgree) {
     const double flat = fr::reduce<Sum>(n, element);
     EXPECT_EQ(flat, fr::reduce_outer<Sum>(n, element));
     double column = -1;
-    fr::reduce_rows<Sum>(n, 1, [&](int64_t i, int64_t) { return x[size_t(i)]; }, [&](int64_t, double v) { column = v; });
+    fr::reduce_rows<Sum>(
+        n, 1, [&](int64_t i, int64_t) { return x[size_t(i)]; }, [&](int64_t, double v) { column = v; });
     EXPECT_EQ(flat, column);
   }
 }

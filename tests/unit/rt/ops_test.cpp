@@ -1,5 +1,6 @@
-// The exact functors on the values where arithmetic breaks: extremes, zeros, divisors of zero, shifts past the width. Run under
-// UBSan these also show that nothing is undefined. NumPy's values on whole grids are compared in tests/python/test_rt_ops.py.
+// The exact functors on the values where arithmetic breaks: extremes, zeros, divisors of zero, shifts past the width.
+// Run under UBSan these also show that nothing is undefined. NumPy's values on whole grids are compared in
+// tests/python/test_rt_ops.py.
 #include "ferrule/rt/ops.h"
 
 #include <gtest/gtest.h>
@@ -103,8 +104,13 @@ TEST(Ops, ComparisonsAcrossSignedness) {
 TEST(Ops, FloatDivisionNearWholeNumbers) {
   const double x[] = {1.0, 0.5, 6.0, -1.0, 1.0, 7.5, -7.5}, y[] = {0.1, 0.1, 0.2, 0.1, -0.1, 2, 2};
   const double quotient[] = {9, 4, 29, -10, -10, 3, -4};
-  const double rest[] = {0.09999999999999995, 0.09999999999999998, 0.19999999999999968, 5.551115123125783e-17,
-                         -5.551115123125783e-17, 1.5, 0.5};
+  const double rest[] = {0.09999999999999995,
+                         0.09999999999999998,
+                         0.19999999999999968,
+                         5.551115123125783e-17,
+                         -5.551115123125783e-17,
+                         1.5,
+                         0.5};
   for (int i = 0; i < 7; ++i) {
     EXPECT_EQ(fr::floor_divide(x[i], y[i]), quotient[i]);
     EXPECT_EQ(fr::remainder(x[i], y[i]), rest[i]);
@@ -180,7 +186,8 @@ TEST(Cast, ToBoolAndFromWideIntegers) {
   EXPECT_TRUE(fr::cast<bool>(5e-324));
   EXPECT_TRUE(fr::cast<bool>(256));
   EXPECT_FALSE(fr::cast<bool>(-0.0));
-  for (uint64_t x : {uint64_t(0), uint64_t(1), (uint64_t(1) << 53) + 1, (uint64_t(1) << 63) + 1025, UINT64_MAX, UINT64_MAX - 1024}) {
+  for (uint64_t x :
+       {uint64_t(0), uint64_t(1), (uint64_t(1) << 53) + 1, (uint64_t(1) << 63) + 1025, UINT64_MAX, UINT64_MAX - 1024}) {
     EXPECT_EQ(fr::cast<double>(x), double(x)) << x;
     EXPECT_EQ(fr::cast<double>(int64_t(x)), double(int64_t(x))) << int64_t(x);
     EXPECT_EQ(fr::cast<float>(x), float(x)) << x;

@@ -1,0 +1,262 @@
+"""A `for` loop as a region: counters in closed form, peeling, and loops that the body may leave as `while` loops."""
+
+from __future__ import annotations
+
+from types import CellType, FunctionType
+from typing import Any
+
+from ferrule import _compiler as ir
+
+from . import errors, regions, state
+from .containers import Snapshot
+from .decide import holds
+from .dispatch import Dispatcher
+from .loop import Loop, Peel, is_int
+from .spans import Span
+from .state import UNDEFINED, read, write
+from .trace import Trace
+from .tracers import Cond, make_int, to_expr
+from .while_loop import While
+
+_INDEX = "__fr_index__"
+
+
+class _Leaves(errors.Control):
+    """The body may leave the loop: it has to be a while loop."""
+
+
+class For(Loop):
+    """A loop over a span."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        dispatcher: Dispatcher,
+        span: Span,
+        body: FunctionType,
+        names: tuple[str, ...],
+        entry: tuple[str, ...],
+        after: tuple[str, ...],
+        stop: str | None,
+    ) -> None:
+        super().__init__(trace, (body,), names, entry, after, stop)
+        self.dispatcher = dispatcher
+        self.span = span
+        self.body = body
+
+    def run(self) -> None:
+        """Traces the loop and leaves the names as they are behind it."""
+        peeled = False
+        while True:
+            if self.is_empty():
+                return
+            if regions.types_of(self.trace).get((self.key, "leaves")):
+                self.begin()
+                self.as_while()
+                return
+            self.begin()
+            try:
+                for _ in range(regions.ATTEMPTS):
+                    if self.attempt():
+                        self.settle()
+                        return
+                raise self.unsettled()
+            except _Leaves:
+                regions.types_of(self.trace)[self.key, "leaves"] = True
+                self.reset()
+                self.as_while()
+                return
+            except Peel as peel:
+                self.reset()
+                if peeled or holds(self.span.nonempty()) is not True:
+                    raise errors.unsupported(
+                        peel.message, "Give it the type that it has in the loop before it."
+                    ) from None
+                peeled = True
+                if self.peel():
+                    return
+
+    def is_empty(self) -> bool:
+        """Whether the loop has no iteration here; the sample decides where it is empty, and is guarded."""
+        nonempty = self.span.nonempty()
+        known = self.trace.facts.prove(nonempty)
+        if known is None:
+            left, right = self.trace.evaluate(nonempty.left), self.trace.evaluate(nonempty.right)
+            if left is not None and right is not None and left >= right:
+                known = holds(nonempty)
+        return known is False
+
+    def reset(self) -> None:
+        write(self.cells, self.before)
+
+    def peel(self) -> bool:
+        """Runs the first iteration on its own; whether it left the loop."""
+        self.body(self.span.item(make_int(self.span.lo)))
+        self.span = self.span.rest()
+        return self.stop is not None and self.cells[self.stop].cell_contents is True
+
+    def attempt(self) -> bool:
+        """Traces the body under the current types; False if they have changed."""
+        trace = self.trace
+        snapshot = Snapshot(self.body)
+        initial = self.initial_values()
+        attempt = regions.Attempt(trace)
+        symbol = trace.symbol("i", ir.SymbolKind.Loop, False)
+        try:
+            ids = trace.open_region(state.params(self.kinds))
+            self.span.assume(trace, symbol)
+            variable = ir.Expr.symbol(symbol)
+            entering = self.enter(ids, variable)
+            self.body(self.span.item(make_int(variable)))
+            regions.refuse_changes(snapshot, "loop")
+            leaving = read(self.cells)
+            last = self.classify(entering, leaving, symbol)
+            if last is not None:
+                region = trace.close_region(state.all_passed(trace, self.kinds, leaving))
+                attempt.keep()
+                trace.site()
+                loop = trace.builder.for_loop(
+                    symbol, self.span.lo, self.span.hi, self.span.step, initial, region
+                )
+                self.leave(list(loop), last)
+                return True
+        except errors.Trapped as trapped:
+            attempt.drop()
+            snapshot.restore()
+            regions.fail_if(self.span.nonempty(), trapped)
+            self.reset()
+            return True
+        except errors.Retrace as request:
+            attempt.drop()
+            snapshot.restore()
+            self.reset()
+            regions.materialise(trace, request)
+            self.initial = {}
+            return False
+        except BaseException:
+            attempt.drop()
+            snapshot.restore()
+            raise
+        attempt.drop()
+        self.reset()
+        return False
+
+    def enter(self, ids: list[int], variable: ir.Expr) -> dict[str, Any]:
+        """Sets the names as an iteration finds them."""
+        values = {name: self.before[name] if name in self.entry else UNDEFINED for name in self.cells}
+        for name, value in state.received(self.kinds, ids).items():
+            if name in self.entry:
+                values[name] = value
+        for name, step in self.counters.items():
+            values[name] = make_int(to_expr(self.before[name]) + step * self.span.iteration(variable))
+        write(self.cells, values)
+        self.assume_least(values)
+        return values
+
+    def classify(
+        self, entering: dict[str, Any], leaving: dict[str, Any], symbol: int
+    ) -> dict[str, Any] | None:
+        """What the names that are not carried hold after the last iteration; None if the types have changed."""
+        settled = True
+        last: dict[str, Any] = {}
+        if self.stop is not None and leaving[self.stop] is not False:
+            raise _Leaves()
+        for name in self.cells:
+            value = leaving[name]
+            if name in self.counters:
+                step = self.counters[name]
+                if is_int(value) and self.canonical(to_expr(value) - to_expr(entering[name])) == step:
+                    last[name] = make_int(to_expr(self.before[name]) + step * self.span.trips(self.trace))
+                    continue
+                del self.counters[name]
+                self.no_counters.add(name)
+                self.widen(name, value)
+                settled = False
+            elif name in self.kinds:
+                settled = self.widen(name, value) and settled
+            elif name not in self.entry:
+                found = self.last_value(value, symbol) if name in self.after else UNDEFINED
+                if found is None:
+                    self.widen(name, value)
+                    settled = False
+                else:
+                    last[name] = found
+            elif state.same(entering[name], value):
+                last[name] = self.before[name]
+            elif self.is_counter(name, entering[name], value, symbol):
+                self.counters[name] = self.canonical(to_expr(value) - to_expr(entering[name]))
+                settled = False
+            else:
+                self.widen(name, value)
+                settled = False
+        return last if settled and self.keeps_least(leaving) else None
+
+    def canonical(self, expr: ir.Expr) -> ir.Expr:
+        return self.trace.facts.canonical(expr)
+
+    def is_counter(self, name: str, before: Any, after: Any, symbol: int) -> bool:
+        if name in self.no_counters or not is_int(before) or not is_int(after):
+            return False
+        step = self.canonical(to_expr(after) - to_expr(before))
+        return all(known < symbol for known in step.symbols())
+
+    def last_value(self, value: Any, symbol: int) -> Any:
+        """A value that needs no carrying, as it is after the last iteration; None if there is none.
+
+        There must be an iteration: guarded, or else the name would be undefined or have its old value.
+        """
+        if value is UNDEFINED:
+            return UNDEFINED
+        if is_int(value) and all(known <= symbol for known in to_expr(value).symbols()):
+            if holds(self.span.nonempty()) is not True:
+                return None
+            final = self.span.lo + self.span.step * (self.span.trips(self.trace) - ir.Expr(1))
+            return _Late(to_expr(value).substitute(symbol, final))
+        return None
+
+    def leave(self, results: list[int], last: dict[str, Any]) -> None:
+        """Sets the names as they are behind the loop."""
+        values = {
+            name: make_int(value.expr) if isinstance(value, _Late) else value for name, value in last.items()
+        }
+        values.update(state.received(self.kinds, results))
+        self.leave_least(values)
+        write(
+            self.cells,
+            {name: values.get(name, UNDEFINED) if name in self.after else UNDEFINED for name in self.cells},
+        )
+
+    def as_while(self) -> None:
+        """The loop with its index as one of the carried names, because the body may leave it."""
+        index = CellType(make_int(self.span.lo))
+        span, trace = self.span, self.trace
+
+        def condition() -> ir.Condition:
+            low, high = to_expr(index.cell_contents), span.hi
+            return ir.Condition(ir.Relation.Lt, *((low, high) if span.ascending else (high, low)))
+
+        def test() -> Any:
+            return Cond(condition())
+
+        def iterate() -> None:
+            at = index.cell_contents
+            first = ir.Condition(
+                ir.Relation.Le, *((span.lo, to_expr(at)) if span.ascending else (to_expr(at), span.lo))
+            )
+            trace.facts.assume(first)
+            self.body(span.item(at))
+            index.cell_contents = make_int(to_expr(at) + span.step)
+
+        loop = While(trace, test, iterate, (self.body,), (), self.entry, self.after, self.stop)
+        loop.cells = {**self.cells, _INDEX: index}
+        loop.entry = self.entry | {_INDEX}
+        loop.key = (self.key, "while")
+        loop.sized = True
+        loop.run()
+
+
+class _Late:
+    """An int whose symbols are those of the region around, to be made there."""
+
+    def __init__(self, expr: ir.Expr) -> None:
+        self.expr = expr

@@ -1,0 +1,162 @@
+"""What `for` and `while` regions share: the names around a body, and the search for the types that they are carried as."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any
+
+from ferrule import _compiler as ir
+
+from . import errors, regions, state
+from .carry import Carry
+from .dispatch import cells_of
+from .state import UNDEFINED, read
+from .trace import Trace
+from .tracers import Int, to_expr
+
+
+class Peel(errors.Control):
+    """The first iteration must run on its own, because of `name`."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__()
+        self.name = name
+        self.message = message
+
+
+class Loop:
+    """What `for` and `while` share: the names around a body, and the search for their types."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        pieces: tuple[FunctionType, ...],
+        names: tuple[str, ...],
+        entry: tuple[str, ...],
+        after: tuple[str, ...],
+        stop: str | None,
+    ) -> None:
+        self.trace = trace
+        self.pieces = pieces
+        self.stop = stop
+        self.shared = cells_of(*pieces)
+        self.cells = {name: self.shared[name] for name in names if name in self.shared}
+        self.entry = frozenset(entry)
+        self.after = frozenset(after)
+        self.key: Any = (pieces[-1].__code__, tuple(errors.locations()))
+        self.kinds: dict[str, Any] = {}
+        self.counters: dict[str, ir.Expr] = {}  # name -> step an iteration
+        self.no_counters: set[str] = set()
+        self.before: dict[str, Any] = {}
+        self.initial: dict[str, tuple[Any, list[int]]] = {}
+        self.pairs: dict[Any, Any] = {}
+        self.least: dict[str, int | None] = {}  # name of a carried int -> what it never falls below
+
+    def begin(self) -> None:
+        """Notes the state before the loop, and takes up the types of an earlier trace that began alike."""
+        self.before = read(self.cells)
+        self.initial, self.least = {}, {}
+        known = regions.types_of(self.trace).get(self.key)
+        if known is not None and all(
+            _alike(known[0].get(name), value) for name, value in self.before.items()
+        ):
+            self.kinds = {name: state.relate(kind, self.before[name]) for name, kind in known[1].items()}
+            self.counters, self.no_counters = dict(known[2]), set(known[3])
+        else:
+            self.kinds, self.counters, self.no_counters = {}, {}, set()
+
+    def assume_least(self, values: dict[str, Any]) -> None:
+        """Assumes of carried ints that they keep the sign they begin with; `keeps_least` proves it of the next values."""
+        for name, kind in self.kinds.items():
+            if isinstance(kind, Carry) and kind.kind == "int" and is_int(values[name]):
+                if name not in self.least:
+                    before = self.before[name]
+                    self.least[name] = next(
+                        (n for n in (1, 0) if is_int(before) and self.is_least(n, before)), None
+                    )
+                least = self.least[name]
+                if least is not None:
+                    self.trace.facts.assume(_not_below(least, values[name]))
+
+    def keeps_least(self, values: dict[str, Any]) -> bool:
+        """Whether the values after an iteration are what `assume_least` assumes before it; else it assumes less."""
+        settled = True
+        for name, least in self.least.items():
+            if least is not None and not (is_int(values[name]) and self.is_least(least, values[name])):
+                self.least[name] = 0 if least == 1 and self.is_least(0, self.before[name]) else None
+                settled = False
+        return settled
+
+    def leave_least(self, values: dict[str, Any]) -> None:
+        """The same of the values behind the loop, where it holds without an iteration too."""
+        for name, least in self.least.items():
+            if least is not None and is_int(values[name]) and self.is_least(least, self.before[name]):
+                self.trace.facts.assume(_not_below(least, values[name]))
+
+    def is_least(self, least: int, value: Any) -> bool:
+        return self.trace.facts.prove(_not_below(least, value)) is True
+
+    def settle(self) -> None:
+        """Keeps the types for the next trace of this loop."""
+        kinds = {
+            name: None if value is UNDEFINED else state.kind_of(value) for name, value in self.before.items()
+        }
+        regions.types_of(self.trace)[self.key] = (
+            kinds,
+            dict(self.kinds),
+            dict(self.counters),
+            set(self.no_counters),
+        )
+
+    def initial_values(self) -> list[int]:
+        """The carried names before the loop, in the program; made before the body is traced, so that arrays which get
+        a buffer here have it in the body too."""
+        for name in self.kinds:
+            if name not in self.initial or self.initial[name][0] != self.kinds[name]:
+                made = state.passed(self.trace, self.kinds[name], self.before[name])
+                self.initial[name] = (self.kinds[name], made)
+        return [made for name in sorted(self.kinds) for made in self.initial[name][1]]
+
+    def widen(self, name: str, value: Any) -> bool:
+        """Makes the kind of a name hold a value; whether it did already."""
+        self.trace.joined_pairs = self.pairs
+        old = self.kinds.get(name)
+        kind = old
+        if old is None:
+            kind = state.widen(None, self.before[name])
+            if kind is None and self.before[name] is not UNDEFINED:
+                raise Peel(name, self.unjoined(name, value))
+        wide = state.widen(kind, value)
+        if wide is None:
+            raise Peel(name, self.unjoined(name, value))
+        self.kinds[name] = state.relate(wide, self.before[name])
+        return old is not None and wide == old
+
+    def unjoined(self, name: str, value: Any) -> str:
+        line = state.line_of(self.pieces[-1], name)
+        place = f" at line {line}" if line else ""
+        return (
+            f"{state.spoken(name)} is {state.describe(self.before[name])} before the loop and becomes"
+            f" {state.describe(value)}{place} in it."
+        )
+
+    def unsettled(self) -> BaseException:
+        names = ", ".join(state.spoken(name) for name in sorted(self.kinds))
+        return errors.unsupported(
+            f"The types of {names or 'the names that this loop assigns'} do not settle.",
+            "Give each one type and shape.",
+        )
+
+
+def _not_below(least: int, value: Any) -> ir.Condition:
+    return ir.Condition(ir.Relation.Le, ir.Expr(least), to_expr(value))
+
+
+def _alike(kind: Any, value: Any) -> bool:
+    if value is UNDEFINED or kind is None:
+        return value is UNDEFINED and kind is None
+    return bool(kind == state.kind_of(value))
+
+
+def is_int(value: Any) -> bool:
+    return isinstance(value, Int) or (isinstance(value, int) and not isinstance(value, bool))

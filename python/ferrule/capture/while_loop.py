@@ -1,0 +1,158 @@
+"""A `while` loop as two regions, the test and the body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from ferrule import _compiler as ir
+
+from . import errors, regions, state
+from .containers import Snapshot
+from .loop import Loop, Peel
+from .state import UNDEFINED, read, write
+from .trace import Trace
+from .tracers import Cond
+
+
+class While(Loop):
+    """A loop with a traced test."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        test: Callable[[], Any],
+        body: Callable[[], Any],
+        pieces: tuple[FunctionType, ...],
+        names: tuple[str, ...],
+        entry: Any,
+        after: Any,
+        stop: str | None,
+    ) -> None:
+        super().__init__(trace, pieces, names, entry, after, stop)
+        self.test = test
+        self.body = body
+        self.sized = False  # the test compares sizes: a fact within the body
+
+    def run(self) -> None:
+        """Traces the loop and leaves the names as they are behind it."""
+        self.begin()
+        try:
+            for _ in range(regions.ATTEMPTS):
+                if self.attempt():
+                    self.settle()
+                    return
+        except Peel as peel:
+            write(self.cells, self.before)
+            raise errors.unsupported(
+                peel.message, "Give it the type that it has in the loop before it."
+            ) from None
+        raise self.unsettled()
+
+    def attempt(self) -> bool:
+        """Traces test and body under the current types; False if they have changed."""
+        trace = self.trace
+        snapshot = Snapshot(*self.pieces)
+        initial = self.initial_values()
+        attempt = regions.Attempt(trace)
+        try:
+            test_region = self.trace_test()
+            if test_region is not None:
+                body_region = self.trace_body(snapshot)
+                if body_region is not None:
+                    attempt.keep()
+                    trace.site()
+                    results = trace.builder.while_loop(initial, test_region, body_region)
+                    self.leave({**self.before, **state.received(self.kinds, list(results))})
+                    return True
+        except errors.Trapped:
+            attempt.drop()
+            raise errors.unsupported(
+                "A while loop whose body always raises is not supported.", "Write an 'if' instead."
+            ) from None
+        except errors.Retrace as request:
+            attempt.drop()
+            snapshot.restore()
+            write(self.cells, self.before)
+            regions.materialise(trace, request)
+            self.initial = {}
+            return False
+        except BaseException:
+            attempt.drop()
+            snapshot.restore()
+            raise
+        attempt.drop()
+        write(self.cells, self.before)
+        return False
+
+    def leave(self, values: dict[str, Any]) -> None:
+        """Sets the names as they are behind the loop, where its test is false."""
+        write(self.cells, values)
+        self.leave_least(values)
+        ended = self.test() if self.sized and self.stop is None else None
+        if isinstance(ended, Cond):
+            self.trace.facts.assume(ended.condition.negate())
+        write(self.cells, {n: v if n in self.after else UNDEFINED for n, v in values.items()})
+
+    def enter(self, ids: list[int]) -> dict[str, Any]:
+        values = {name: self.before[name] if name in self.entry else UNDEFINED for name in self.cells}
+        values.update((n, v) for n, v in state.received(self.kinds, ids).items() if n in self.entry)
+        write(self.cells, values)
+        self.assume_least(values)
+        return values
+
+    def tested(self) -> Any:
+        """The test, and that nothing has left the loop, as True, False or what decides at run time."""
+        from .dispatch import _truth
+
+        if self.stop is None:
+            return _truth(self.test())
+        flag = _truth(self.cells[self.stop].cell_contents)
+        if flag is False:
+            return _truth(self.test())
+        if flag is True:
+            return False
+        outcome = regions.choose(flag, lambda: False, lambda: self.test(), "The test of the loop")
+        return _truth(outcome)
+
+    def trace_test(self) -> ir.Region | None:
+        trace = self.trace
+        ids = trace.open_region(state.params(self.kinds))
+        entering = self.enter(ids)
+        outcome = self.tested()
+        if any(not state.same(value, entering[name]) for name, value in read(self.cells).items()):
+            raise errors.unsupported(
+                "An assignment in the test of a while loop is not supported.", "Assign in the body."
+            )
+        if self.stop is None:
+            self.sized = isinstance(outcome, ir.Condition)
+        flag = regions.flag_of(trace, outcome)
+        return trace.close_region([flag])
+
+    def trace_body(self, snapshot: Snapshot) -> ir.Region | None:
+        trace = self.trace
+        ids = trace.open_region(state.params(self.kinds))
+        entering = self.enter(ids)
+        if self.sized:
+            fact = self.test()
+            if isinstance(fact, Cond):
+                trace.facts.assume(fact.condition)
+        self.body()
+        regions.refuse_changes(snapshot, "loop")
+        leaving = read(self.cells)
+        settled = True
+        for name in self.cells:
+            value = leaving[name]
+            if name in self.kinds:
+                settled = self.widen(name, value) and settled
+            elif name not in self.entry:
+                if name in self.after:
+                    self.widen(name, value)
+                    settled = False
+            elif not state.same(entering[name], value):
+                self.widen(name, value)
+                settled = False
+        if not (settled and self.keeps_least(leaving)):
+            return None
+        return trace.close_region(state.all_passed(trace, self.kinds, leaving))

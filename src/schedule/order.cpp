@@ -1,0 +1,68 @@
+#include "schedule/order.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "loops/walk.h"
+
+namespace ferrule::loops {
+namespace {
+
+// What an unknown extent or stride counts as when strides are compared.
+constexpr int64_t kTypicalExtent = 1000;
+
+class Orderer {
+ public:
+  explicit Orderer(Loops loops) : loops_(std::move(loops)), typical_(loops_.symbols.size(), kTypicalExtent) {}
+
+  Loops run() {
+    visit(loops_.body);
+    return std::move(loops_);
+  }
+
+ private:
+  void visit(Block& block) {
+    for (Stmt& stmt : block) {
+      if (For* loop = std::get_if<For>(&stmt.node)) visit(loop->body);
+      if (While* loop = std::get_if<While>(&stmt.node)) visit(loop->test), visit(loop->body);
+      if (If* branch = std::get_if<If>(&stmt.node)) visit(branch->then_block), visit(branch->else_block);
+      if (Nest* nest = std::get_if<Nest>(&stmt.node)) visit(*nest);
+    }
+  }
+
+  // Elements by which memory moves along the axis, stores twice.
+  double movement(const Nest& nest, const Axis& axis) const {
+    double total = 0;
+    for_each_access(nest, [&](const Access& access, bool written) {
+      const auto split = linear_address(loops_, access).split(axis.variable);
+      if (!split) return;
+      total += std::fabs(double(split->first.evaluate(typical_))) * (written ? 2 : 1);
+    });
+    return total;
+  }
+
+  void visit(Nest& nest) {
+    if (nest.order != Order::Free || nest.axes.size() < 2) return;
+    std::vector<double> key(nest.axes.size());
+    for (size_t k = 0; k < key.size(); ++k) key[k] = movement(nest, nest.axes[k]);
+    std::vector<size_t> by(nest.axes.size());
+    std::iota(by.begin(), by.end(), 0);
+    std::stable_sort(by.begin(), by.end(), [&](size_t a, size_t b) {
+      if (nest.axes[a].kind != nest.axes[b].kind) return nest.axes[a].kind == AxisKind::Parallel;
+      return key[a] > key[b];
+    });
+    std::vector<Axis> axes;
+    for (size_t k : by) axes.push_back(nest.axes[k]);
+    nest.axes = std::move(axes);
+  }
+
+  Loops loops_;
+  std::vector<int64_t> typical_;
+};
+
+}  // namespace
+
+Loops order(Loops loops) { return Orderer(std::move(loops)).run(); }
+
+}  // namespace ferrule::loops
