@@ -22,8 +22,8 @@ bool is_dense(const ArgPlan& arg, const int64_t* shape, const int64_t* byte_stri
 }
 
 Strided strided(const ArgPlan& arg, const Frame& frame) {
-  return {static_cast<const char*>(frame.pointers[arg.index]), arg.item, arg.rank, frame.shapes[arg.index],
-          frame.byte_strides[arg.index]};
+  return {static_cast<const char*>(frame.pointers[arg.index]), arg.item, arg.rank, frame.arrays[arg.index].shape,
+          frame.arrays[arg.index].byte_strides};
 }
 
 }  // namespace
@@ -48,27 +48,50 @@ bool test_layout(const ArgPlan& arg, Frame& frame, const void* data, const int64
 
 void bind_none(const ArgPlan& arg, Frame& frame) {
   frame.pointers[arg.index] = nullptr;
-  frame.shapes[arg.index] = nullptr;
-  frame.byte_strides[arg.index] = nullptr;
-  frame.ranges[arg.index] = {nullptr, nullptr};
-  for (const Define* d = arg.defines; d != arg.defines_end; ++d) frame.symbols[d->symbol] = 0;
+  frame.arrays[arg.index] = {};
+  for (const Step* step = arg.steps; step != arg.steps_end; ++step)
+    if (step->kind != Step::Kind::CheckExtent) frame.symbols[step->symbol] = 0;
   if (arg.symbol >= 0) frame.symbols[arg.symbol] = 0;
 }
 
-bool define_solved(const ArgPlan& arg, const Define& define, int64_t value, Frame& frame) {
-  const Evaluated solved = define.solve.eval(&value, nullptr);
-  if (solved.overflow) return frame.fail({Reason::Solve, arg.index, define.axis, define.symbol, value});
-  if (solved.value < 0 && !define.may_be_negative)
-    return frame.fail({Reason::Negative, arg.index, define.axis, define.symbol, solved.value});
-  frame.symbols[define.symbol] = solved.value;
+bool make_step(const CallPlan& plan, const ArgPlan& arg, const Step& step, Frame& frame) {
+  const BoundArray& array = frame.arrays[arg.index];
+  const bool solved = step.kind == Step::Kind::Solve;
+  const Solve* solve = solved ? &plan.solves[static_cast<size_t>(step.index)] : nullptr;
+  int64_t value = array.shape[step.axis];
+  if (!solved || solve->stride) value = value > 1 ? array.byte_strides[step.axis] / arg.item : 0;
+  if (solved) {
+    const Evaluated result = solve->expr.eval(&value, nullptr);
+    if (result.overflow) return frame.fail({Reason::Solve, arg.index, step.axis, step.symbol, value});
+    if (result.value < 0 && !solve->may_be_negative)
+      return frame.fail({Reason::Negative, arg.index, step.axis, step.symbol, result.value});
+    value = result.value;
+  }
+  frame.symbols[step.symbol] = value;
+  return true;
+}
+
+bool make_late_checks(const CallPlan& plan, Frame& frame) {
+  for (const int32_t index : plan.late_checks) {
+    const Check& check = plan.checks[static_cast<size_t>(index)];
+    const BoundArray& array = frame.arrays[check.arg];
+    if (array.shape == nullptr) continue;  // None
+    int64_t value = array.shape[check.axis];
+    if (check.stride) {
+      if (value <= 1) continue;
+      value = array.byte_strides[check.axis] / plan.args[static_cast<size_t>(check.arg)].item;
+    }
+    const Evaluated expected = check.expected.eval(frame.symbols, frame.pointers);
+    if (value != expected.value || expected.overflow)
+      return frame.fail({Reason::Extent, check.arg, check.axis, index, value});
+  }
   return true;
 }
 
 bool bind_scalar(const CallPlan& plan, const ArgPlan& arg, Frame& frame) {
-  void* slot = &frame.scalars[arg.index];
+  void* slot = &frame.scalars()[arg.index];
   frame.pointers[arg.index] = slot;
-  frame.shapes[arg.index] = nullptr;
-  frame.byte_strides[arg.index] = nullptr;
+  frame.arrays[arg.index].shape = nullptr;
   if (arg.symbol < 0) return true;
   const int64_t value = scalar_as_int(slot, arg.dtype);
   const bool may_be_negative = (entry_at(plan.module->symbols, static_cast<uint32_t>(arg.symbol)).flags & 1) != 0;
@@ -81,14 +104,14 @@ bool apply_explicit_symbols(const CallPlan& plan, Frame& frame) {
   for (const int32_t required : plan.explicit_symbols) {
     bool given = false;
     for (uint32_t i = 0; i < frame.n_explicit; ++i) {
-      if (frame.explicit_given[i].symbol != required) continue;
-      frame.symbols[required] = frame.explicit_given[i].value;
+      if (frame.explicit_given()[i].symbol != required) continue;
+      frame.symbols[required] = frame.explicit_given()[i].value;
       given = true;
     }
     if (!given) return frame.fail({Reason::ExplicitMissing, -1, -1, required});
   }
   for (uint32_t i = 0; i < frame.n_explicit; ++i) {
-    const auto [symbol, value] = frame.explicit_given[i];
+    const auto [symbol, value] = frame.explicit_given()[i];
     if (frame.symbols[symbol] != value) return frame.fail({Reason::ExplicitDiffers, -1, -1, symbol, value});
     if (value < 0 && (entry_at(plan.module->symbols, static_cast<uint32_t>(symbol)).flags & 1) == 0)
       return frame.fail({Reason::Negative, -1, -1, symbol, value});
@@ -105,7 +128,7 @@ bool evaluate_result_extents(const CallPlan& plan, Frame& frame) {
       if (extent.value < 0 || extent.overflow)
         return frame.fail({extent.overflow ? Reason::ReturnOverflow : Reason::ReturnExtent, -1, axis,
                            static_cast<int32_t>(&result - plan.returns.data()), extent.value});
-      frame.extents[e] = extent.value;
+      frame.extents()[e] = extent.value;
     }
   }
   return true;

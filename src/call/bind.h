@@ -17,28 +17,36 @@ bool test_layout(const ArgPlan& arg, Frame& frame, const void* data, const int64
 // An argument that was left None: NULL for the module, and 0 for the symbols that it would give.
 void bind_none(const ArgPlan& arg, Frame& frame);
 
-bool define_solved(const ArgPlan& arg, const Define& define, int64_t value, Frame& frame);
+// The steps that are not made inline.
+bool make_step(const CallPlan& plan, const ArgPlan& arg, const Step& step, Frame& frame);
 
 // Takes an array whose dtype, rank and layout have been tested.
-inline bool bind_array(const ArgPlan& arg, Frame& frame, void* data, const int64_t* shape,
+inline bool bind_array(const CallPlan& plan, const ArgPlan& arg, Frame& frame, void* data, const int64_t* shape,
                        const int64_t* byte_strides) {
   frame.pointers[arg.index] = data;
-  frame.shapes[arg.index] = shape;
-  frame.byte_strides[arg.index] = byte_strides;
+  BoundArray& array = frame.arrays[arg.index];
+  array.shape = shape;
+  array.byte_strides = byte_strides;
   if (arg.ranged)
-    frame.ranges[arg.index] = range_of({static_cast<const char*>(data), arg.item, arg.rank, shape, byte_strides});
-  for (const Define* define = arg.defines; define != arg.defines_end; ++define) {
-    int64_t value = shape[define->axis];
-    if (define->stride) value = value > 1 ? byte_strides[define->axis] / arg.item : 0;
-    if (define->plain) [[likely]]
-      frame.symbols[define->symbol] = value;
-    else if (!define_solved(arg, *define, value, frame))
+    array.range = arg.layout <= FR_LAYOUT_F
+                      ? dense_range(data, arg.item, arg.rank, shape)
+                      : range_of({static_cast<const char*>(data), arg.item, arg.rank, shape, byte_strides});
+  int64_t* const symbols = frame.symbols;
+  for (const Step* step = arg.steps; step != arg.steps_end; ++step) {
+    const int64_t extent = shape[step->axis];
+    if (step->kind == Step::Kind::DefineExtent) {
+      symbols[step->symbol] = extent;
+    } else if (step->kind == Step::Kind::CheckExtent) {
+      if (symbols[step->symbol] != extent) [[unlikely]]
+        return frame.fail({Reason::Extent, arg.index, step->axis, step->index, extent});
+    } else if (!make_step(plan, arg, *step, frame)) {
       return false;
+    }
   }
   return true;
 }
 
-// Takes a scalar whose value lies in frame.scalars[arg.index].
+// Takes a scalar whose value lies in frame.scalars()[arg.index].
 bool bind_scalar(const CallPlan& plan, const ArgPlan& arg, Frame& frame);
 
 bool apply_explicit_symbols(const CallPlan& plan, Frame& frame);
@@ -46,17 +54,8 @@ bool apply_explicit_symbols(const CallPlan& plan, Frame& frame);
 // For a pair whose ranges meet: whether it is an overlap that `run` allows, or none after all.
 bool allows_meeting(const CallPlan& plan, const PairPlan& pair, Frame& frame);
 
-// The value that a check is about; for strides also whether the axis is too short to have one.
-inline bool value_of(const CallPlan& plan, const Check& check, const Frame& frame, int64_t& value) {
-  const int64_t* shape = frame.shapes[check.arg];
-  if (shape == nullptr) return false;  // None
-  value = shape[check.axis];
-  if (!check.stride) [[likely]]
-    return true;
-  if (value <= 1) return false;
-  value = frame.byte_strides[check.arg][check.axis] / plan.args[static_cast<size_t>(check.arg)].item;
-  return true;
-}
+// The checks that needed all symbols.
+bool make_late_checks(const CallPlan& plan, Frame& frame);
 
 bool evaluate_result_extents(const CallPlan& plan, Frame& frame);
 
@@ -64,20 +63,10 @@ bool evaluate_result_extents(const CallPlan& plan, Frame& frame);
 inline Fit finish_binding(const CallPlan& plan, Frame& frame) {
   if (frame.n_explicit != 0 || !plan.explicit_symbols.empty()) [[unlikely]]
     if (!apply_explicit_symbols(plan, frame)) return Fit::Refused;
-  const int64_t* const symbols = frame.symbols;
-  for (const Check& check : plan.checks) {
-    int64_t value;
-    if (!value_of(plan, check, frame, value)) continue;
-    const Evaluated expected =
-        check.symbol >= 0 ? Evaluated{symbols[check.symbol], false} : check.expected.eval(symbols, frame.pointers);
-    if (value != expected.value || expected.overflow) [[unlikely]] {
-      frame.mismatch = {Reason::Extent, check.arg, check.axis, static_cast<int32_t>(&check - plan.checks.data()),
-                        value};
-      return Fit::Refused;
-    }
-  }
+  if (!plan.late_checks.empty() && !make_late_checks(plan, frame)) [[unlikely]]
+    return Fit::Refused;
   for (const GuardPlan& guard : plan.guards) {
-    const Evaluated holds = guard.condition.eval(symbols, frame.pointers);
+    const Evaluated holds = guard.condition.eval(frame.symbols, frame.pointers);
     if (holds.value == 0 || holds.overflow) [[unlikely]] {
       frame.mismatch = {Reason::Guard, -1, -1, static_cast<int32_t>(&guard - plan.guards.data()), 0};
       return Fit::Refused;
@@ -86,7 +75,7 @@ inline Fit finish_binding(const CallPlan& plan, Frame& frame) {
   if (!plan.return_extents.empty() && !evaluate_result_extents(plan, frame)) [[unlikely]]
     return Fit::Refused;
   for (const PairPlan& pair : plan.pairs)
-    if (ranges_meet(frame.ranges[pair.written], frame.ranges[pair.other]) && !allows_meeting(plan, pair, frame)) [[unlikely]]
+    if (ranges_meet(frame.arrays[pair.written].range, frame.arrays[pair.other].range) && !allows_meeting(plan, pair, frame)) [[unlikely]]
       return plan.module->run_alias != nullptr ? Fit::RunAlias : Fit::Refused;
   return Fit::Run;
 }

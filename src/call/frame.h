@@ -38,23 +38,32 @@ struct Mismatch {
   int64_t got;
 };
 
-// Pointers into one block; each array has one entry per argument unless it says otherwise.
+// An array argument as it was given; `shape` is null for scalars and None.
+struct BoundArray {
+  const int64_t* shape;
+  const int64_t* byte_strides;
+  Range range;  // of arrays that a PairPlan names
+};
+
+// Arrays in one block; each has one entry per argument unless it says otherwise.
 class Frame {
  public:
   explicit Frame(const CallPlan& plan);
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  void** pointers;         // then one per return: FrCall::args
-  const int64_t** shapes;  // null for scalars and None
-  const int64_t** byte_strides;
-  int64_t* symbols;                // one per symbol
-  ScalarSlot* scalars;             // then one per return
-  Range* ranges;                   // of arrays that PairPlans name
-  int64_t* extents;                // of the returned arrays, as ReturnPlan::first_extent counts them
-  ExplicitSymbol* explicit_given;  // n_explicit of them; room for one per symbol
+  void** pointers;     // then one per return: FrCall::args
+  BoundArray* arrays;
+  int64_t* symbols;    // one per symbol
   uint32_t n_explicit = 0;
   Mismatch mismatch;  // set when a function of bind.h says that the call does not fit, and only then
+
+  // Then one per return.
+  ScalarSlot* scalars() const { return at<ScalarSlot>(0); }
+  // Of the returned arrays, as ReturnPlan::first_extent counts them.
+  int64_t* extents() const { return at<int64_t>(layout_.extents); }
+  // n_explicit of them; room for one per symbol.
+  ExplicitSymbol* explicit_given() const { return at<ExplicitSymbol>(layout_.explicit_given); }
 
   bool fail(Mismatch m) {
     mismatch = m;
@@ -62,26 +71,26 @@ class Frame {
   }
 
  private:
+  template <class T>
+  T* at(uint32_t offset) const {
+    return reinterpret_cast<T*>(block_ + offset);
+  }
+
   static constexpr size_t kInline = 2048;
-  alignas(16) unsigned char inline_[kInline];
+  const FrameLayout& layout_;
+  unsigned char* block_;
   std::unique_ptr<unsigned char[]> heap_;
+  alignas(16) unsigned char inline_[kInline];
 };
 
-inline Frame::Frame(const CallPlan& plan) {
-  unsigned char* block = inline_;
-  const FrameLayout& layout = plan.frame;
-  if (layout.bytes > kInline) [[unlikely]] {
-    heap_.reset(new unsigned char[layout.bytes]);
-    block = heap_.get();
+inline Frame::Frame(const CallPlan& plan) : layout_(plan.frame), block_(inline_) {
+  if (layout_.bytes > kInline) [[unlikely]] {
+    heap_.reset(new unsigned char[layout_.bytes]);
+    block_ = heap_.get();
   }
-  scalars = reinterpret_cast<ScalarSlot*>(block);
-  ranges = reinterpret_cast<Range*>(block + layout.ranges);
-  explicit_given = reinterpret_cast<ExplicitSymbol*>(block + layout.explicit_given);
-  pointers = reinterpret_cast<void**>(block + layout.pointers);
-  shapes = reinterpret_cast<const int64_t**>(block + layout.shapes);
-  byte_strides = reinterpret_cast<const int64_t**>(block + layout.byte_strides);
-  symbols = reinterpret_cast<int64_t*>(block + layout.symbols);
-  extents = reinterpret_cast<int64_t*>(block + layout.extents);
+  pointers = at<void*>(layout_.pointers);
+  arrays = at<BoundArray>(layout_.arrays);
+  symbols = at<int64_t>(layout_.symbols);
 }
 
 }  // namespace ferrule

@@ -25,14 +25,14 @@ void bind_array_argument(const CallPlan& plan, const ArgPlan& arg, Frame& frame,
     storage.strides.push_back(dense_strides({array.shape, array.shape + array.rank}, array.dtype));
     strides = storage.strides.back().data();
   }
-  frame.shapes[arg.index] = array.shape;
-  frame.byte_strides[arg.index] = strides;
+  frame.arrays[arg.index].shape = array.shape;
+  frame.arrays[arg.index].byte_strides = strides;
   if (array.dtype != arg.dtype)
     frame.mismatch = {Reason::Dtype, arg.index, -1, -1, static_cast<int64_t>(array.dtype)};
   else if (array.rank != arg.rank)
     frame.mismatch = {Reason::Rank, arg.index, -1, -1, array.rank};
   else if (test_layout(arg, frame, array.data, array.shape, strides, array.writable) &&
-           bind_array(arg, frame, array.data, array.shape, strides))
+           bind_array(plan, arg, frame, array.data, array.shape, strides))
     return;
   throw refusal(plan, frame);
 }
@@ -91,7 +91,7 @@ void bind_argument(const CallPlan& plan, const ArgPlan& arg, Frame& frame, const
           plan, fmt::format("'{}' is no array, but a {} array is expected.", arg.declared->name, name_of(arg.dtype)));
     return bind_array_argument(plan, arg, frame, *array, storage);
   }
-  std::visit(ScalarWriter{plan, arg, &frame.scalars[arg.index]}, given);
+  std::visit(ScalarWriter{plan, arg, &frame.scalars()[arg.index]}, given);
   if (!bind_scalar(plan, arg, frame)) throw refusal(plan, frame);
 }
 
@@ -103,7 +103,7 @@ void take_symbols(const CallPlan& plan, Frame& frame, std::span<const NamedValue
       throw refuse(
           plan, fmt::format("there is no symbol '{}'; the signature is {}.", given.name, signature_text(*plan.module)));
     if (frame.n_explicit == plan.module->n_symbols) throw refuse(plan, fmt::format("'{}' is given twice.", given.name));
-    frame.explicit_given[frame.n_explicit++] = {static_cast<int32_t>(s), given.value};
+    frame.explicit_given()[frame.n_explicit++] = {static_cast<int32_t>(s), given.value};
   }
 }
 
@@ -115,7 +115,7 @@ void prepare_results(const CallPlan& plan, Frame& frame, Results& results) {
     Array& result = results[i];
     result.dtype = r.dtype;
     if (r.kind == FR_RETURN_ARRAY) {
-      const int64_t* extents = frame.extents + r.first_extent;
+      const int64_t* extents = frame.extents() + r.first_extent;
       result.shape.assign(extents, extents + r.rank);
       result.byte_strides = dense_strides(result.shape, r.dtype);
       const int64_t bytes = dense_bytes(r.dtype, r.rank, extents);
@@ -128,12 +128,12 @@ void prepare_results(const CallPlan& plan, Frame& frame, Results& results) {
       result.memory = allocate_memory(sizeof(ScalarSlot));
       if (result.memory == nullptr) throw refuse(plan, "no memory for a scalar result.", Builtin::Memory);
       std::memset(result.memory.get(), 0, sizeof(ScalarSlot));
-    } else if (r.kind == FR_RETURN_ARGUMENT && frame.shapes[r.arg] != nullptr) {
+    } else if (r.kind == FR_RETURN_ARGUMENT && frame.arrays[r.arg].shape != nullptr) {
       const ArgPlan& arg = plan.args[static_cast<size_t>(r.arg)];
       result.data = frame.pointers[r.arg];
       result.dtype = arg.dtype;
-      result.shape.assign(frame.shapes[r.arg], frame.shapes[r.arg] + arg.rank);
-      result.byte_strides.assign(frame.byte_strides[r.arg], frame.byte_strides[r.arg] + arg.rank);
+      result.shape.assign(frame.arrays[r.arg].shape, frame.arrays[r.arg].shape + arg.rank);
+      result.byte_strides.assign(frame.arrays[r.arg].byte_strides, frame.arrays[r.arg].byte_strides + arg.rank);
     }
     if (result.memory != nullptr) result.data = result.memory.get();
     frame.pointers[n_args + i] = result.memory.get();

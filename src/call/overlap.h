@@ -31,6 +31,14 @@ inline Range range_of(const Strided& a) {
   return {low, high};
 }
 
+// The same for an array whose elements lie without gaps in C or F order.
+inline Range dense_range(const void* data, int64_t item, int rank, const int64_t* shape) {
+  int64_t bytes = item;
+  for (int axis = 0; axis < rank; ++axis) bytes *= shape[axis];
+  const char* low = bytes != 0 ? static_cast<const char*>(data) : nullptr;
+  return {low, low + bytes};
+}
+
 inline bool ranges_meet(const Range& a, const Range& b) { return a.low < b.high && b.low < a.high; }
 
 // Same data, extents and strides (of axes longer than 1).

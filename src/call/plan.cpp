@@ -47,59 +47,98 @@ ArgPlan plan_argument(const FrModule& module, uint32_t i) {
   return p;
 }
 
-// Which symbols each argument defines, grouped by argument in `plan.defines`.
+size_t source_of(const CallPlan& plan, int32_t symbol) {
+  return static_cast<size_t>(entry_at(plan.module->symbols, static_cast<uint32_t>(symbol)).arg);
+}
+
+bool of_array(const FrSymbol& symbol) {
+  return symbol.source == FR_SYMBOL_EXTENT || symbol.source == FR_SYMBOL_STRIDE;
+}
+
+// Scalars and explicit values; symbols of arrays are checked here and become steps below.
 void plan_symbols(CallPlan& plan) {
   const FrModule& module = *plan.module;
-  plan.defines.reserve(module.n_symbols);  // at most one a symbol, so that pointers into it stay valid
-  for (ArgPlan& arg : plan.args) {
-    arg.defines = plan.defines.data() + plan.defines.size();
-    for (uint32_t s = 0; s < module.n_symbols; ++s) {
-      const FrSymbol& symbol = entry_at(module.symbols, s);
-      if (symbol.source == FR_SYMBOL_EXPLICIT || symbol.arg != arg.index) continue;
-      const auto number = static_cast<int32_t>(s);
-      if (symbol.source == FR_SYMBOL_SCALAR) {
-        if (arg.kind != FR_ARG_SCALAR || !is_integer(arg.dtype))
-          throw contradiction(module, fmt::format("symbol '{}' comes from no integer", symbol.name));
-        arg.symbol = number;
-        continue;
-      }
-      if (arg.kind != FR_ARG_ARRAY || symbol.axis >= arg.rank)
-        throw contradiction(module, fmt::format("symbol '{}' comes from no axis", symbol.name));
-      plan.defines.push_back({number, symbol.axis, symbol.source == FR_SYMBOL_STRIDE, (symbol.flags & 1) != 0,
-                              symbol.solve.count == 0, Expr::make_solve(symbol.solve, module)});
-    }
-    arg.defines_end = plan.defines.data() + plan.defines.size();
-  }
   for (uint32_t s = 0; s < module.n_symbols; ++s) {
     const FrSymbol& symbol = entry_at(module.symbols, s);
-    if (symbol.source == FR_SYMBOL_EXPLICIT)
+    if (symbol.source == FR_SYMBOL_EXPLICIT) {
       plan.explicit_symbols.push_back(static_cast<int32_t>(s));
-    else if (symbol.arg < 0 || static_cast<uint32_t>(symbol.arg) >= module.n_args)
+      continue;
+    }
+    if (symbol.source > FR_SYMBOL_EXPLICIT || symbol.arg < 0 || static_cast<uint32_t>(symbol.arg) >= module.n_args)
       throw contradiction(module, fmt::format("symbol '{}' comes from a missing argument", symbol.name));
+    ArgPlan& arg = plan.args[static_cast<size_t>(symbol.arg)];
+    if (of_array(symbol)) {
+      if (arg.kind != FR_ARG_ARRAY || symbol.axis >= arg.rank)
+        throw contradiction(module, fmt::format("symbol '{}' comes from no axis", symbol.name));
+      continue;
+    }
+    if (arg.kind != FR_ARG_SCALAR || !is_integer(arg.dtype))
+      throw contradiction(module, fmt::format("symbol '{}' comes from no integer", symbol.name));
+    arg.symbol = static_cast<int32_t>(s);
   }
 }
 
-// Whether the axis itself gives the symbol that its declared value is: nothing is left to check then.
-bool defined_here(const ArgPlan& arg, const Check& check) {
-  return std::any_of(arg.defines, arg.defines_end, [&](const Define& define) {
-    return define.plain && define.symbol == check.symbol && define.axis == check.axis && define.stride == check.stride;
-  });
+// The steps that define symbols from this argument.
+void plan_defines(CallPlan& plan, const ArgPlan& arg) {
+  const FrModule& module = *plan.module;
+  for (uint32_t s = 0; s < module.n_symbols; ++s) {
+    const FrSymbol& symbol = entry_at(module.symbols, s);
+    if (!of_array(symbol) || symbol.arg != arg.index) continue;
+    const bool stride = symbol.source == FR_SYMBOL_STRIDE;
+    Step step{stride ? Step::Kind::DefineStride : Step::Kind::DefineExtent, symbol.axis, static_cast<int32_t>(s), -1};
+    if (symbol.solve.count != 0) {
+      step.kind = Step::Kind::Solve;
+      step.index = static_cast<int32_t>(plan.solves.size());
+      plan.solves.push_back({stride, (symbol.flags & 1) != 0, Expr::make_solve(symbol.solve, module)});
+    }
+    plan.steps.push_back(step);
+  }
 }
 
-void plan_checks(CallPlan& plan) {
-  for (const ArgPlan& arg : plan.args) {
-    if (arg.kind != FR_ARG_ARRAY) continue;
-    const bool strided = arg.layout >= FR_LAYOUT_INNER && arg.declared->strides != nullptr;
-    for (const bool stride : {false, true}) {
-      if (stride && !strided) continue;
-      for (int32_t axis = 0; axis < arg.rank; ++axis) {
-        const FrExpr& code = stride ? arg.declared->strides[axis] : arg.declared->extents[axis];
-        if (code.count == 0) continue;
-        Check check{arg.index, static_cast<uint8_t>(axis), stride, -1, Expr::make(code, *plan.module)};
-        check.symbol = check.expected.symbol();
-        if (!defined_here(arg, check)) plan.checks.push_back(std::move(check));
-      }
+// What the declared extents and strides of this argument demand. A plain symbol that this axis defines needs no check, one
+// that an earlier step defined is compared on the way; everything else waits until all symbols are known.
+void plan_checks(CallPlan& plan, const ArgPlan& arg, size_t first_own) {
+  const bool strided = arg.layout >= FR_LAYOUT_INNER && arg.declared->strides != nullptr;
+  for (const bool stride : {false, true}) {
+    if (stride && !strided) continue;
+    for (int32_t axis = 0; axis < arg.rank; ++axis) {
+      const FrExpr& code = stride ? arg.declared->strides[axis] : arg.declared->extents[axis];
+      if (code.count == 0) continue;
+      Check check{arg.index, static_cast<uint8_t>(axis), stride, Expr::make(code, *plan.module)};
+      const int32_t symbol = check.expected.symbol();
+      const auto defines = [&](const Step& step) {
+        return step.symbol == symbol && step.kind != Step::Kind::CheckExtent;
+      };
+      const auto defined = std::find_if(plan.steps.begin(), plan.steps.end(), defines);
+      const bool known = symbol >= 0 && defined != plan.steps.end();
+      const bool own = known && static_cast<size_t>(defined - plan.steps.begin()) >= first_own;
+      const auto kind = stride ? Step::Kind::DefineStride : Step::Kind::DefineExtent;
+      if (own && defined->axis == axis && defined->kind == kind) continue;
+      const auto index = static_cast<int32_t>(plan.checks.size());
+      plan.checks.push_back(std::move(check));
+      // A step of an optional argument may never run, so that nothing it defines is compared on the way.
+      const bool early = known && !stride && (own || !plan.args[source_of(plan, symbol)].optional);
+      if (early)
+        plan.steps.push_back({Step::Kind::CheckExtent, static_cast<uint8_t>(axis), symbol, index});
+      else
+        plan.late_checks.push_back(index);
     }
+  }
+}
+
+void plan_steps(CallPlan& plan) {
+  std::vector<std::pair<size_t, size_t>> ranges;
+  for (const ArgPlan& arg : plan.args) {
+    const size_t first = plan.steps.size();
+    if (arg.kind == FR_ARG_ARRAY) {
+      plan_defines(plan, arg);
+      plan_checks(plan, arg, first);
+    }
+    ranges.emplace_back(first, plan.steps.size());
+  }
+  for (ArgPlan& arg : plan.args) {
+    arg.steps = plan.steps.data() + ranges[static_cast<size_t>(arg.index)].first;
+    arg.steps_end = plan.steps.data() + ranges[static_cast<size_t>(arg.index)].second;
   }
 }
 
@@ -156,12 +195,10 @@ FrameLayout lay_out(const CallPlan& plan) {
     return static_cast<uint32_t>(next - bytes);
   };
   FrameLayout layout{};
-  layout.ranges = take(n_args * sizeof(Range));
-  layout.explicit_given = take(n_symbols * sizeof(ExplicitSymbol));
   layout.pointers = take(n_slots * sizeof(void*));
-  layout.shapes = take(n_args * sizeof(void*));
-  layout.byte_strides = take(n_args * sizeof(void*));
+  layout.arrays = take(n_args * sizeof(BoundArray));
   layout.symbols = take(n_symbols * sizeof(int64_t));
+  layout.explicit_given = take(n_symbols * sizeof(ExplicitSymbol));
   layout.extents = take(plan.return_extents.size() * sizeof(int64_t));
   layout.bytes = static_cast<uint32_t>(next);
   return layout;
@@ -174,7 +211,7 @@ CallPlan make_plan(const FrModule& module) {
   plan.module = &module;
   for (uint32_t i = 0; i < module.n_args; ++i) plan.args.push_back(plan_argument(module, i));
   plan_symbols(plan);
-  plan_checks(plan);
+  plan_steps(plan);
   plan_returns(plan);
   plan_pairs(plan);
   for (const PairPlan& pair : plan.pairs) plan.args[pair.written].ranged = plan.args[pair.other].ranged = true;

@@ -11,22 +11,31 @@
 
 namespace ferrule {
 
-// A symbol that an argument gives: its extent or stride of `axis`, passed through `solve`.
-struct Define {
-  int32_t symbol;
+// What an array argument does for symbols, in the order of its axes.
+struct Step {
+  enum class Kind : uint8_t {
+    DefineExtent,  // symbols[symbol] = shape[axis]
+    CheckExtent,   // shape[axis] must be symbols[symbol], which an earlier step defined; `index`: the check
+    DefineStride,  // symbols[symbol] = stride of axis in elements; 0 where the axis has at most one element
+    Solve,         // the symbol is an expression of the extent or stride; `index`: into CallPlan::solves
+  };
+  Kind kind;
   uint8_t axis;
-  bool stride;  // in elements; 0 where the axis has at most one element
+  int32_t symbol;
+  int32_t index;
+};
+
+struct Solve {
+  bool stride;
   bool may_be_negative;
-  bool plain;  // true iff `solve` is the value itself
-  Expr solve;
+  Expr expr;
 };
 
 // An extent or stride (in elements) that must have the value of an expression.
 struct Check {
   int32_t arg;
   uint8_t axis;
-  bool stride;     // not tested where the axis has at most one element
-  int32_t symbol;  // that `expected` is; -1 for any other expression
+  bool stride;  // not tested where the axis has at most one element
   Expr expected;
 };
 
@@ -42,7 +51,7 @@ struct ArgPlan {
   bool written, optional, hidden, weak;
   bool ranged;  // a PairPlan names it
   int32_t symbol;                       // of an integer scalar; -1 where it has none
-  const Define *defines, *defines_end;  // into CallPlan::defines
+  const Step *steps, *steps_end;  // into CallPlan::steps
 };
 
 struct ReturnPlan {
@@ -72,10 +81,10 @@ struct ExplicitSymbol {
 
 // Byte offsets of the arrays of a Frame in its block.
 struct FrameLayout {
-  uint32_t ranges, explicit_given, pointers, shapes, byte_strides, symbols, extents, bytes;
+  uint32_t pointers, arrays, symbols, explicit_given, extents, bytes;
 };
 
-// Movable, not copyable: arguments point into `defines`.
+// Movable, not copyable: arguments point into `steps`.
 struct CallPlan {
   CallPlan() = default;
   CallPlan(CallPlan&&) = default;
@@ -84,8 +93,10 @@ struct CallPlan {
   const FrModule* module = nullptr;
   std::vector<ArgPlan> args;
   std::vector<ReturnPlan> returns;
-  std::vector<Define> defines;
+  std::vector<Step> steps;
+  std::vector<Solve> solves;
   std::vector<Check> checks;
+  std::vector<int32_t> late_checks;  // those that no step makes
   std::vector<GuardPlan> guards;
   std::vector<PairPlan> pairs;
   std::vector<Expr> return_extents;

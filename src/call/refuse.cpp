@@ -24,8 +24,8 @@ std::string source_text(const CallPlan& plan, const FrSymbol& symbol) {
 // The value that the source itself has, before it was solved for the symbol.
 int64_t source_value(const CallPlan& plan, const Frame& frame, int32_t index) {
   const FrSymbol& symbol = symbol_at(plan, index);
-  if (symbol.source == FR_SYMBOL_EXTENT && frame.shapes[symbol.arg] != nullptr)
-    return frame.shapes[symbol.arg][symbol.axis];
+  if (symbol.source == FR_SYMBOL_EXTENT && frame.arrays[symbol.arg].shape != nullptr)
+    return frame.arrays[symbol.arg].shape[symbol.axis];
   return frame.symbols[index];
 }
 
@@ -40,7 +40,7 @@ std::string expected_shape(const CallPlan& plan, const ArgPlan& arg) {
 }
 
 std::string given_shape(const Frame& frame, const ArgPlan& arg) {
-  return tuple_text(frame.shapes[arg.index], arg.rank);
+  return tuple_text(frame.arrays[arg.index].shape, arg.rank);
 }
 
 std::string dense_strides_text(const Frame& frame, const ArgPlan& arg) {
@@ -49,14 +49,14 @@ std::string dense_strides_text(const Frame& frame, const ArgPlan& arg) {
   for (int32_t k = 0; k < arg.rank; ++k) {
     const int32_t axis = arg.layout == FR_LAYOUT_F ? k : arg.rank - 1 - k;
     strides[static_cast<size_t>(axis)] = stride;
-    stride *= frame.shapes[arg.index][axis];
+    stride *= frame.arrays[arg.index].shape[axis];
   }
   return tuple_text(strides.data(), arg.rank);
 }
 
 std::string strides_sentence(const Frame& frame, const ArgPlan& arg) {
   const char* name = arg.declared->name;
-  const std::string got = tuple_text(frame.byte_strides[arg.index], arg.rank);
+  const std::string got = tuple_text(frame.arrays[arg.index].byte_strides, arg.rank);
   if (arg.layout == FR_LAYOUT_INNER)
     return fmt::format(
         "'{}' needs unit stride ({} bytes) along axis {}, but its strides are {} bytes; pass a copy of "
@@ -88,10 +88,10 @@ std::string extent_sentence(const CallPlan& plan, const Frame& frame) {
   if (check.expected.is_constant())
     return fmt::format("'{}' has shape {}, but {} is expected.", name, given_shape(frame, arg),
                        expected_shape(plan, arg));
-  for (const Define* d = arg.defines; d != arg.defines_end; ++d)
-    if (d->axis == check.axis && !d->stride)
+  for (const Step* step = arg.steps; step != arg.steps_end; ++step)
+    if (step->axis == check.axis && step->kind == Step::Kind::Solve)
       return fmt::format("'{}' has shape {}, but {} is expected: no '{}' makes {} = {}.", name, given_shape(frame, arg),
-                         expected_shape(plan, arg), symbol_at(plan, d->symbol).name, text_of(code, *plan.module),
+                         expected_shape(plan, arg), symbol_at(plan, step->symbol).name, text_of(code, *plan.module),
                          m.got);
   std::string sources;
   for (uint32_t i = 0; i + 1 < code.count; ++i) {
@@ -152,7 +152,7 @@ std::string sentence(const CallPlan& plan, const Frame& frame) {
                          name_of(arg->dtype));
     case Reason::Rank:
       return fmt::format("'{}' has rank {} and shape {}, but rank {} and shape {} are expected.", name, m.got,
-                         tuple_text(frame.shapes[m.arg], static_cast<int32_t>(m.got)), arg->rank,
+                         tuple_text(frame.arrays[m.arg].shape, static_cast<int32_t>(m.got)), arg->rank,
                          expected_shape(plan, *arg));
     case Reason::ReadOnly:
       return fmt::format("'{}' is read-only, but the program writes to it; pass a writable array.", name);
@@ -170,7 +170,7 @@ std::string sentence(const CallPlan& plan, const Frame& frame) {
           name, m.got, m.axis, arg->item, name);
     case Reason::SelfOverlap:
       return fmt::format("'{}' is written, but elements of it share memory: shape {}, strides {} bytes; pass a copy.",
-                         name, given_shape(frame, *arg), tuple_text(frame.byte_strides[m.arg], arg->rank));
+                         name, given_shape(frame, *arg), tuple_text(frame.arrays[m.arg].byte_strides, arg->rank));
     case Reason::Solve:
       return fmt::format("'{}': {} = {} gives no value for '{}'.", name, source_text(plan, symbol_at(plan, m.index)),
                          m.got, symbol_at(plan, m.index).name);

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "emit/descriptor.h"
+#include "emit/names.h"
 #include "emit/run_text.h"
 #include "emit/text.h"
 
@@ -43,8 +44,10 @@ std::string emit(const loops::Loops& loops, const loops::Loops* alias_safe, cons
   std::set<std::string> headers = headers_of(loops);
   if (alias_safe != nullptr) headers.merge(headers_of(*alias_safe));
   Text out;
+  headers.insert("import.h");
   write_head(out, loops.name, headers);
   write_program(out, loops, alias_safe, options, "", FR_MODULE_SYMBOL);
+  out.line("FR_IMPORTABLE({})", identifier(loops.name));
   return out.take();
 }
 

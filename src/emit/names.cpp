@@ -36,6 +36,8 @@ bool is_numbered(const std::string& name) {
   return false;
 }
 
+}  // namespace
+
 std::string identifier(const std::string& text) {
   std::string result;
   for (const char c : text) {
@@ -50,8 +52,6 @@ std::string identifier(const std::string& text) {
   if (result.rfind("FR_", 0) == 0 || result.rfind("Fr", 0) == 0) result = "v_" + result;
   return result;
 }
-
-}  // namespace
 
 Names::Names(const loops::Loops& loops) {
   for (const char* word : kReserved) taken_.insert(word);

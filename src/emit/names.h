@@ -25,4 +25,7 @@ class Names {
   std::vector<std::string> buffers_, symbols_;
 };
 
+// The text with every other character than letters, digits and '_' replaced; not empty, no leading digit.
+std::string identifier(const std::string& text);
+
 }  // namespace ferrule

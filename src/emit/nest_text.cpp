@@ -81,6 +81,8 @@ void NestText::plan(const Nest& nest) {
   texts_.assign(registers, "");
   register_level_.assign(registers, 0);
   const int depth = int(nest.axes.size());
+  const auto stores = std::count_if(nest.body.begin(), nest.body.end(), [](const Instr& i) { return i.code == Code::Store; });
+  stores_last_ = stores == 0 || (stores == 1 && nest.body.back().code == Code::Store);
   for (size_t k = 0; k < nest.body.size(); ++k) {
     const Instr& instr = nest.body[k];
     int level = 0;
@@ -158,10 +160,12 @@ void NestText::write_instr(const Instr& instr) {
     return;
   }
   const std::string text = value(instr);
+  // A load may move to where its value is used unless a store comes between; one store at the end cannot.
+  const bool movable = instr.code != Code::Load || stores_last_ || !stored_here(instr.access.buffer);
   bool inlined = instr.code == Code::Constant;
-  if (instr.code == Code::Load && is_variable(loops_, instr.access.buffer)) inlined = !stored_here(instr.access.buffer);
+  if (instr.code == Code::Load && is_variable(loops_, instr.access.buffer)) inlined = movable;
   const bool once = uses_[instr.dst] == 1 && text.size() <= kLongestInline;
-  if (once && (instr.code != Code::Load || !stored_here(instr.access.buffer))) {
+  if (once && movable) {
     // Only where it would be computed anyway: a value of an outer level stays there.
     for (size_t k = 0; k < nest_->body.size(); ++k) {
       const Instr& user = nest_->body[k];
@@ -175,6 +179,7 @@ void NestText::write_instr(const Instr& instr) {
     return;
   }
   texts_[instr.dst] = fmt::format("r{}", instr.dst);
+  ++named_;
   text_.line("const {} r{} = {};", cpp_name(instr.dtype), instr.dst, text);
 }
 
@@ -221,9 +226,9 @@ void NestText::write_loops() {
     nonempty += fmt::format("{}{} > 0", nonempty.empty() ? "" : " && ", expr(axis.extent));
   }
   hoists = hoists && !nonempty.empty();
-  const bool braces = depth == 0 && nest_->body.size() > 1;
   if (hoists) text_.open("if ({})", nonempty);
-  else if (braces) text_.raw("{");
+  const size_t begin = text_.size();
+  named_ = 0;
   for (int level = 0; level < depth; ++level) {
     write_level(level);
     open_axis(nest_->axes[level], level + 1 == depth);
@@ -231,7 +236,7 @@ void NestText::write_loops() {
   write_level(depth);
   for (int level = 0; level < depth; ++level) text_.close();
   if (hoists) text_.close();
-  else if (braces) text_.raw("}");
+  else if (depth == 0 && named_ > 0) text_.enclose(begin);  // registers are numbered anew in every nest
 }
 
 // Whether the loads run along the last parallel axis rather than along the last reduced one.

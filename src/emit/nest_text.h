@@ -56,6 +56,8 @@ class NestText {
   std::vector<int> register_level_;
   std::vector<std::string> texts_;  // by register: how operands spell it
   std::vector<Row> rows_;
+  bool stores_last_ = false;        // no load follows a store
+  int named_ = 0;                   // registers with a line of their own so far
   SymbolId inner_ = kNone;          // the variable that row pointers leave out
 };
 

@@ -525,6 +525,7 @@ void RunText::write_views(Text& text) {
 
 std::string RunText::write() {
   write_constants();
+  functions_.blank();
   Text body;
   body.indent();
   write_block(loops_.body, body);

@@ -31,6 +31,13 @@ class Text {
   }
   void indent() { ++depth_; }
   void blank() { out_ += '\n'; }
+  size_t size() const { return out_.size(); }
+  // Puts braces around what was written since `from`, a size().
+  void enclose(size_t from) {
+    const std::string margin(size_t(depth_) * 2, ' ');
+    out_.insert(from, margin + "{\n");
+    out_ += margin + "}\n";
+  }
   std::string take() { return std::move(out_); }
   void append(const std::string& text) { out_ += text; }
 

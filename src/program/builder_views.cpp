@@ -19,7 +19,8 @@ std::vector<Expr> dense_strides(const std::vector<Expr>& shape) {
 std::vector<int> wide_axes(const std::vector<Expr>& shape, const Facts& facts) {
   std::vector<int> axes;
   for (size_t i = 0; i < shape.size(); ++i)
-    if (!shape[i].is_constant(1) && facts.prove({Relation::Eq, shape[i], Expr(1)}) != true) axes.push_back(static_cast<int>(i));
+    if (!shape[i].is_constant(1) && facts.prove({Relation::Eq, shape[i], Expr(1)}) != true)
+      axes.push_back(static_cast<int>(i));
   return axes;
 }
 

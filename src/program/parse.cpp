@@ -1,253 +1,19 @@
 // The reading half of the text form: one pass, every error with its line and column.
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cmath>
-#include <cstring>
-#include <map>
-#include <unordered_map>
-
 #include "base/error.h"
 #include "program/program_text.h"
+#include "program/reader.h"
+#include "program/text_constants.h"
 #include "program/text_names.h"
 #include "program/verify.h"
 
 namespace ferrule {
 namespace {
 
-constexpr int kDeepest = 200;  // nested regions and parentheses; more would exhaust the stack
-
-bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-
-// Characters, words, names, numbers and size expressions.
-class Scanner {
+class Parser : public text::Reader {
  public:
-  explicit Scanner(std::string_view text) : text_(text) {}
-
- protected:
-  [[noreturn]] void fail(size_t at, std::string_view what) const {
-    size_t line = 1, column = 1;
-    for (size_t i = 0; i < std::min(at, text_.size()); ++i) {
-      column = text_[i] == '\n' ? 1 : column + 1;
-      if (text_[i] == '\n') ++line;
-    }
-    throw user_error(fmt::format("The program text is wrong at {}:{}: {}.", line, column, what));
-  }
-  [[noreturn]] void expected(std::string_view what) {
-    skip();
-    const std::string got = at_ < text_.size() ? fmt::format("'{}'", text_.substr(at_, 1)) : "the end";
-    fail(at_, fmt::format("expected {}, got {}", what, got));
-  }
-
-  // Blanks and comments.
-  void skip() {
-    while (at_ < text_.size() && (is_space(text_[at_]) || text_[at_] == '#'))
-      at_ = text_[at_] == '#' ? std::min(text_.find('\n', at_), text_.size()) : at_ + 1;
-  }
-
-  bool accept(std::string_view token) {
-    skip();
-    if (!text_.substr(at_).starts_with(token)) return false;
-    at_ += token.size();
-    return true;
-  }
-  void expect(std::string_view token) {
-    if (!accept(token)) expected(fmt::format("'{}'", token));
-  }
-  bool at_end() {
-    skip();
-    return at_ == text_.size();
-  }
-  bool next_is(char c) {
-    skip();
-    return at_ < text_.size() && text_[at_] == c;
-  }
-
-  std::string_view peek_word() {
-    skip();
-    size_t end = at_;
-    while (end < text_.size() && (is_word_start(text_[end]) || (end > at_ && is_digit(text_[end])))) ++end;
-    return text_.substr(at_, end - at_);
-  }
-  bool accept_word(std::string_view word) {
-    if (peek_word() != word) return false;
-    at_ += word.size();
-    return true;
-  }
-  void expect_word(std::string_view word) {
-    if (!accept_word(word)) expected(fmt::format("'{}'", word));
-  }
-  std::string_view word(std::string_view what) {
-    const std::string_view result = peek_word();
-    if (result.empty()) expected(what);
-    at_ += result.size();
-    return result;
-  }
-
-  template <class T>
-  T integer() {
-    skip();
-    T value = 0;
-    const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
-    if (error == std::errc::result_out_of_range) fail(at_, "the integer does not fit");
-    if (error != std::errc()) expected("an integer");
-    at_ = static_cast<size_t>(end - text_.data());
-    return value;
-  }
-
-  std::string string() {
-    skip();
-    const size_t start = at_;
-    expect("\"");
-    std::string result;
-    for (;; ++at_) {
-      if (at_ >= text_.size()) fail(start, "the string does not end");
-      const char c = text_[at_];
-      if (c == '"') break;
-      if (c != '\\') {
-        result += c;
-        continue;
-      }
-      const char escape = ++at_ < text_.size() ? text_[at_] : '\0';
-      if (escape == 'n') {
-        result += '\n';
-      } else if (escape == '"' || escape == '\\') {
-        result += escape;
-      } else if (escape == 'x') {
-        result += static_cast<char>(hex_byte(text_.substr(at_ + 1, 2), at_ + 1));
-        at_ += 2;
-      } else {
-        fail(at_, "an unknown escape in a string");
-      }
-    }
-    ++at_;
-    return result;
-  }
-
-  uint8_t hex_byte(std::string_view digits, size_t at) const {
-    uint8_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
-    if (error != std::errc() || digits.size() != 2 || end != digits.data() + 2)
-      fail(at, "expected two hexadecimal digits");
-    return value;
-  }
-
-  std::string name(std::string_view what) {
-    if (next_is('"')) return string();
-    return std::string(word(what));
-  }
-
-  // Up to the next blank.
-  std::string_view blank_delimited() {
-    skip();
-    const size_t start = at_;
-    while (at_ < text_.size() && !is_space(text_[at_])) ++at_;
-    return text_.substr(start, at_ - start);
-  }
-
-  // A path with subscripts, or `$s<n>`.
-  std::string_view symbol_name() {
-    skip();
-    const size_t start = at_;
-    if (at_ < text_.size() && text_[at_] == '$') ++at_;
-    while (at_ < text_.size() && (is_word_start(text_[at_]) || is_digit(text_[at_]) || text_[at_] == '.')) ++at_;
-    while (at_ < text_.size() && text_[at_] == '[') {
-      const size_t end = text_.find(']', at_);
-      if (end == std::string_view::npos) fail(at_, "the subscript does not end");
-      at_ = end + 1;
-    }
-    if (at_ == start) expected("a symbol");
-    return text_.substr(start, at_ - start);
-  }
-
-  // The pieces between commas up to the bracket that closes the one just read, with their positions.
-  struct Piece {
-    std::string_view text;
-    size_t at;
-  };
-  std::vector<Piece> pieces_until(char close) {
-    std::vector<Piece> pieces;
-    const size_t open = at_;
-    size_t start = at_;
-    int depth = 0;
-    const auto add = [&] {
-      std::string_view piece = text_.substr(start, at_ - start);
-      while (!piece.empty() && is_space(piece.back())) piece.remove_suffix(1);
-      size_t begin = start;
-      while (!piece.empty() && is_space(piece.front())) {
-        piece.remove_prefix(1);
-        ++begin;
-      }
-      pieces.push_back({piece, begin});
-    };
-    for (;; ++at_) {
-      if (at_ >= text_.size() || text_[at_] == '\n') fail(open, fmt::format("no '{}' ends what begins here", close));
-      const char c = text_[at_];
-      if (depth == 0 && c == close) break;
-      if (c == '(' || c == '[') {
-        if (++depth > kDeepest) fail(at_, "too many nested parentheses");
-      } else if (c == ')' || c == ']') {
-        if (--depth < 0) fail(at_, "an unmatched parenthesis");
-      } else if (c == ',' && depth == 0) {
-        add();
-        start = at_ + 1;
-      }
-    }
-    add();
-    ++at_;
-    if (pieces.size() == 1 && pieces[0].text.empty()) pieces.clear();
-    return pieces;
-  }
-
-  std::string_view text_;
-  size_t at_ = 0;
-};
-
-template <class Float, class Bits>
-std::optional<uint64_t> parse_float(std::string_view text) {
-  Bits bits = 0;
-  if (text.starts_with("nan:0x")) {
-    const auto [end, error] = std::from_chars(text.data() + 6, text.data() + text.size(), bits, 16);
-    Float value;
-    std::memcpy(&value, &bits, sizeof value);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isnan(value)) return std::nullopt;
-    return bits;
-  }
-  Float value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || std::isnan(value)) return std::nullopt;
-  std::memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-std::optional<uint64_t> parse_constant(DType dtype, std::string_view text) {
-  if (dtype == DType::Bool) {
-    if (text == "true") return 1;
-    return text == "false" ? std::optional<uint64_t>(0) : std::nullopt;
-  }
-  if (dtype == DType::F64) return parse_float<double, uint64_t>(text);
-  if (dtype == DType::F32) return parse_float<float, uint32_t>(text);
-  if (!is_integer(dtype)) return std::nullopt;
-  const int width = 8 * item_size(dtype);
-  const char* end_of_text = text.data() + text.size();
-  if (kind_of(dtype) == DTypeKind::Unsigned) {
-    uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), end_of_text, value);
-    if (error != std::errc() || end != end_of_text || (width < 64 && value >> width != 0)) return std::nullopt;
-    return value;
-  }
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), end_of_text, value);
-  const int64_t limit = width == 64 ? INT64_MAX : (int64_t{1} << (width - 1)) - 1;
-  if (error != std::errc() || end != end_of_text || value > limit || value < -limit - 1) return std::nullopt;
-  return width == 64 ? static_cast<uint64_t>(value) : static_cast<uint64_t>(value) & ((uint64_t{1} << width) - 1);
-}
-
-class Parser : public Scanner {
- public:
-  using Scanner::Scanner;
+  using Reader::Reader;
 
   Program run() {
     expect_word("fr");
@@ -315,15 +81,6 @@ class Parser : public Scanner {
     symbols_[text] = program_.symbols.add(full, *kind, nonnegative);
   }
 
-  SymbolId symbol_reference() {
-    skip();
-    const size_t start = at_;
-    const std::string_view text = symbol_name();
-    const auto found = symbols_.find(text);
-    if (found == symbols_.end()) fail(start, fmt::format("unknown symbol '{}'", text));
-    return found->second;
-  }
-
   void source() {
     SymbolSource source;
     source.symbol = symbol_reference();
@@ -339,120 +96,6 @@ class Parser : public Scanner {
     expect("+");
     source.offset = integer<int64_t>();
     program_.sources.push_back(source);
-  }
-
-  Expr expression(const Piece& piece, int indices) {
-    const auto count = static_cast<SymbolId>(program_.symbols.size());
-    const auto lookup = [&](std::string_view text) -> std::optional<SymbolId> {
-      if (const auto found = symbols_.find(text); found != symbols_.end()) return found->second;
-      if (text.size() < 2 || text.size() > 4 || text[0] != '$') return std::nullopt;
-      int index = 0;
-      const auto [end, error] = std::from_chars(text.data() + 1, text.data() + text.size(), index);
-      if (error != std::errc() || end != text.data() + text.size() || index < 0 || index >= indices)
-        return std::nullopt;
-      return count + static_cast<SymbolId>(index);
-    };
-    try {
-      return parse_expr(piece.text, lookup);
-    } catch (const Error& error) {
-      std::string message = error.what();
-      if (!message.empty() && message.back() == '.') message.pop_back();
-      fail(piece.at, message);
-    }
-  }
-
-  std::vector<Expr> expressions(int indices = 0) {
-    expect("[");
-    std::vector<Expr> result;
-    for (const Piece& piece : pieces_until(']')) result.push_back(expression(piece, indices));
-    return result;
-  }
-
-  Expr single_expression() {
-    skip();
-    const size_t start = at_;
-    std::vector<Expr> list = expressions();
-    if (list.size() != 1) fail(start, "expected one expression");
-    return list[0];
-  }
-
-  Condition condition() {
-    expect("(");
-    const size_t start = at_;
-    const std::vector<Piece> pieces = pieces_until(')');
-    if (pieces.size() != 1) fail(start, "expected one condition");
-    const Piece& piece = pieces[0];
-    static constexpr std::pair<std::string_view, Relation> kRelations[] = {
-        {"==", Relation::Eq}, {"!=", Relation::Ne}, {"<=", Relation::Le}, {"<", Relation::Lt}};
-    for (const auto& [token, relation] : kRelations) {
-      const size_t found = piece.text.find(token);
-      if (found == std::string_view::npos) continue;
-      const Expr left = expression({piece.text.substr(0, found), piece.at}, 0);
-      const size_t right = found + token.size();
-      return {relation, left, expression({piece.text.substr(right), piece.at + right}, 0)};
-    }
-    fail(piece.at, "expected a comparison");
-  }
-
-  IndexMap index_map(const std::vector<Expr>& shape) {
-    skip();
-    const size_t start = at_;
-    const int rank = static_cast<int>(shape.size());
-    const auto count = static_cast<SymbolId>(program_.symbols.size());
-    IndexMap map{shape, {}};
-    for (Expr rest : expressions(rank)) {
-      AxisMap axis;
-      for (int i = 0; i < rank; ++i) {
-        const SymbolId index = count + static_cast<SymbolId>(i);
-        if (!rest.uses(index)) continue;
-        const auto parts = rest.split(index);
-        bool affine = parts.has_value();
-        for (int j = 0; affine && j < rank; ++j) affine = !parts->first.uses(count + static_cast<SymbolId>(j));
-        if (!affine) fail(start, "an index of a map is not affine in '$0', '$1', ...");
-        axis.terms.push_back({i, parts->first});
-        rest = parts->second;
-      }
-      axis.start = rest;
-      map.axes.push_back(std::move(axis));
-    }
-    return map;
-  }
-
-  DType dtype() {
-    skip();
-    const size_t start = at_;
-    const std::string_view text = word("a dtype");
-    const auto found = dtype_from_short_name(text);
-    if (!found) fail(start, fmt::format("unknown dtype '{}'", text));
-    return *found;
-  }
-
-  BufferId buffer_reference() {
-    skip();
-    const size_t start = at_;
-    const std::string text = name("a buffer");
-    const auto found = buffers_.find(text);
-    if (found == buffers_.end()) fail(start, fmt::format("unknown buffer '{}'", text));
-    return found->second;
-  }
-
-  ValueType type() {
-    ValueType t;
-    if (accept_word("view")) {
-      t.kind = ValueKind::View;
-      t.dtype = dtype();
-      t.shape = expressions();
-      t.buffer = buffer_reference();
-      t.map = index_map(t.shape);
-      return t;
-    }
-    t.weak = accept_word("weak");
-    t.dtype = dtype();
-    if (!t.weak && at_ < text_.size() && text_[at_] == '[') {
-      t.kind = ValueKind::Array;
-      t.shape = expressions();
-    }
-    return t;
   }
 
   void buffer() {
@@ -569,53 +212,8 @@ class Parser : public Scanner {
     program_.results.push_back({ResultKind::Value, reference()});
   }
 
-  uint32_t value_number() {
-    expect("%");
-    return integer<uint32_t>();
-  }
-
-  ValueId reference() {
-    skip();
-    const size_t start = at_;
-    const uint32_t number = value_number();
-    const auto found = values_.find(number);
-    if (found == values_.end()) fail(start, fmt::format("the value %{} is not defined before its use", number));
-    return found->second;
-  }
-
-  std::vector<ValueId> references() {
-    std::vector<ValueId> ids;
-    if (!next_is('%')) return ids;
-    do ids.push_back(reference());
-    while (accept(","));
-    return ids;
-  }
-
-  ValueId define(uint32_t number, size_t start, ValueType type) {
-    const auto id = static_cast<ValueId>(program_.values.size());
-    if (!values_.emplace(number, id).second) fail(start, fmt::format("the value %{} is defined twice", number));
-    program_.values.push_back(std::move(type));
-    return id;
-  }
-
-  ValueId typed_definition() {
-    skip();
-    const size_t start = at_;
-    const uint32_t number = value_number();
-    expect(":");
-    ValueType t = type();
-    return define(number, start, std::move(t));
-  }
-
-  std::vector<ValueId> typed_definitions() {
-    std::vector<ValueId> ids;
-    do ids.push_back(typed_definition());
-    while (accept(","));
-    return ids;
-  }
-
   void operations(Region& region) {
-    if (++depth_ > kDeepest) fail(at_, "too many nested regions");
+    if (++depth_ > text::kDeepest) fail(at_, "too many nested regions");
     if (accept_word("params")) region.params = typed_definitions();
     while (!next_is('}')) {
       if (accept_word("yield")) {
@@ -807,12 +405,7 @@ class Parser : public Scanner {
     std::string name;
     size_t at;
   };
-
-  Program program_;
   std::vector<MayBe> may_be_;
-  std::map<std::string, SymbolId, std::less<>> symbols_;
-  std::map<std::string, BufferId> buffers_;
-  std::unordered_map<uint32_t, ValueId> values_;
   bool has_body_ = false;
   int depth_ = 0;
 };

@@ -1,12 +1,11 @@
 // The writing half of the text form; parse.cpp reads what this writes.
 #include <fmt/format.h>
 
-#include <cmath>
-#include <cstring>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "program/program_text.h"
+#include "program/text_constants.h"
 #include "program/text_names.h"
 
 namespace ferrule {
@@ -26,24 +25,6 @@ const char* storage_word(Storage storage) {
       return "alias";
   }
   return "";
-}
-
-template <class Float, class Bits>
-std::string float_text(uint64_t bits) {
-  const Bits narrow = static_cast<Bits>(bits);
-  Float value;
-  std::memcpy(&value, &narrow, sizeof value);
-  if (std::isnan(value)) return fmt::format("nan:{:#x}", narrow);
-  return fmt::format("{}", value);
-}
-
-std::string constant_text(DType dtype, uint64_t bits) {
-  if (dtype == DType::Bool) return bits != 0 ? "true" : "false";
-  if (dtype == DType::F64) return float_text<double, uint64_t>(bits);
-  if (dtype == DType::F32) return float_text<float, uint32_t>(bits);
-  if (kind_of(dtype) == DTypeKind::Unsigned) return fmt::format("{}", bits);
-  const int unused = 64 - 8 * item_size(dtype);
-  return fmt::format("{}", static_cast<int64_t>(bits << unused) >> unused);
 }
 
 class Printer {

@@ -92,11 +92,11 @@ enum class OpKind : uint8_t {
   Size,         // -> scalar int64 (weak): expr
   Symbolize,    // [integer scalar] -> none: defines the opaque symbol `symbol` from a run-time value
   Elementwise,  // [operands] -> array or scalar: element_op; operand dtypes are the compute dtypes already
-  Cast,         // [x] -> same shape, dtype
+  Cast,         // [x] -> same shape, dtype (a scalar of the same dtype: weak or strong)
   Iota,         // -> array int64: map.shape, the index along axes[0]
   Fill,         // [scalar] -> array of map.shape, every element the scalar
   Remap,        // [array] -> array (rank 0: scalar): map (slices, broadcasts, transposes of array values)
-  View,         // [view] -> view: the composed view is in the result's type
+  View,         // [view], or nothing for a Constant buffer -> view: the composed view is in the result's type
   Load,         // [view] -> array (rank 0: scalar): reads the window now
   Store,        // [view, array or scalar] -> none: same dtype; an array has the window's shape
   Alloc,        // -> view of the whole of `buffer`, contents undefined

@@ -112,6 +112,7 @@ bool never_meet(const Access& a, const Access& b, const std::vector<Axis>& axes,
 }
 
 std::optional<Nest> ordered_for_old_values(Nest nest, const Aliases& aliases, Facts& facts) {
+  if (nest.axes.empty()) return nest;  // one iteration, which loads before it stores
   std::vector<std::vector<Sign>> open;  // distances that are not zero everywhere
   for (const Instr& store : nest.body) {
     if (store.code != Code::Store) continue;

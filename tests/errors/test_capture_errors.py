@@ -5,15 +5,10 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 import traceback
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
-
 from ferrule import errors
 from ferrule.capture import capture
 

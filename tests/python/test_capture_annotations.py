@@ -9,6 +9,7 @@ from typing import Annotated
 
 import numpy as np
 import pytest
+from evaluated import run, values_for
 from ferrule import dtypes as fr
 from ferrule import errors
 from ferrule.capture import Options, capture_annotated, is_annotated
@@ -108,3 +109,54 @@ def test_a_static_demand_cannot_be_met():
 
     with pytest.raises(errors.Unsupported, match="axis"):
         capture_annotated(f)
+
+
+WEIGHTS = np.array([0.25, 0.5, 0.25])
+
+
+def rod(t: fr.float64["N"], number: float, steps: int):
+    for _ in range(steps):
+        t[1:-1] += number * (t[2:] - 2.0 * t[1:-1] + t[:-2])
+    return t.sum()
+
+
+def rows(m: fr.float64["N", "M"], v: fr.float64["M"], k: int = 2):
+    total = np.zeros(len(v))
+    for row in m:
+        total += row * v
+    for i in range(1, m.shape[0]):
+        m[i] -= m[i - 1]
+    return total * k, m[-1], m[:, ::2].sum(axis=1)
+
+
+def smoothed(x: fr.float64["2*N"], n: int):
+    result = np.empty_like(x)
+    result[...] = x
+    for offset in range(3):
+        result[1:-1] += WEIGHTS[offset] * x[offset : len(x) - 2 + offset]
+    return result.reshape(-1, 2).max(axis=1), np.arange(n) + x[0]
+
+
+@pytest.mark.parametrize(
+    "fn, make",
+    [
+        (rod, lambda rng, n: (rng.standard_normal(n), 0.2, 5)),
+        (rows, lambda rng, n: (rng.standard_normal((n, n + 2)), rng.standard_normal(n + 2), 3)),
+        (smoothed, lambda rng, n: (rng.standard_normal(2 * n), n)),
+    ],
+)
+def test_one_program_for_all_sizes(fn, make):
+    captured = capture_annotated(fn)
+    for n in (3, 4, 9, 40):
+        expected_arguments = make(np.random.default_rng(n), n)
+        arguments = make(np.random.default_rng(n), n)
+        expected = fn(*expected_arguments)
+        names = dict(zip(["N", *fn.__annotations__], [n, *arguments], strict=False))
+        result = run(captured, values_for(captured, names))
+        for left, right in zip(np.atleast_1d(*_tuple(expected)), np.atleast_1d(*_tuple(result)), strict=True):
+            np.testing.assert_allclose(right, left, 1e-12)
+        np.testing.assert_allclose(arguments[0], expected_arguments[0], 1e-12)
+
+
+def _tuple(value):
+    return value if isinstance(value, tuple) else (value,)

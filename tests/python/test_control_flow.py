@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from evaluated import evaluated
 from ferrule import errors
+from ferrule.capture import capture
 
 
 def vector(*values: float) -> Callable[[], tuple[Any, ...]]:
@@ -611,3 +612,32 @@ def test_a_sign_that_changes_is_not_assumed():
         expected, arguments = random(size)(), random(size)()
         assert fn(*expected) == compiled(*arguments)
         compare(expected, arguments)
+
+
+class Model:
+    def __init__(self, rate, weights):
+        self.rate = rate
+        self.weights = weights
+        self.inner = None
+
+    def step(self, x):
+        return x * self.rate + self.weights + (0.0 if self.inner is None else self.inner.rate)
+
+
+def test_attributes_of_static_arguments_are_noted():
+    model = Model(2.0, np.arange(3.0))
+    model.inner = Model(5.0, None)
+    captured = capture(Model.step, (model, np.ones(3)), {})
+    noted = {(id(read.owner), read.name): read.value for read in captured.globals_read}
+    assert noted[id(vars(model)), "rate"] == 2.0
+    assert noted[id(vars(model.inner)), "rate"] == 5.0
+    assert [info.path for info in captured.hidden] == [(vars(model), "weights")]
+
+
+def test_objects_made_by_the_program_are_not_noted():
+    def fn(x):
+        model = Model(3.0, x)
+        return model.step(x)
+
+    captured = capture(fn, (np.ones(3),), {})
+    assert {read.name for read in captured.globals_read} <= {"Model", "capture", "np"}

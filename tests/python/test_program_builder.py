@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 import pytest
-
 from ferrule import _compiler as ir
 from ferrule.errors import (
     Unsupported,
@@ -18,7 +17,19 @@ from ferrule.errors import (
 )
 
 ROWS = {row.name: row for row in ir.element_ops()}
-DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
+DTYPES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float32",
+    "float64",
+]
 SPELLED = {
     "clip": np.clip,
     "select": np.where,
@@ -91,7 +102,9 @@ def test_element_operations_give_numpys_values(row, dtype):
     else:
         np.testing.assert_array_equal(got, expected)
         if got.dtype.kind == "f":
-            np.testing.assert_array_equal(np.signbit(got[~np.isnan(got)]), np.signbit(expected[~np.isnan(expected)]))
+            np.testing.assert_array_equal(
+                np.signbit(got[~np.isnan(got)]), np.signbit(expected[~np.isnan(expected)])
+            )
 
 
 @pytest.mark.parametrize("source", DTYPES)
@@ -111,7 +124,9 @@ def test_casts_give_numpys_values(source, target):
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_reductions(row, dtype):
     function = getattr(np, row.numpy[0]) if row.numpy else getattr(np, row.combine).reduce
-    array = (sample(dtype, 1, 60) if dtype[0] != "f" else np.random.default_rng(1).normal(size=60).astype(dtype)).reshape(3, 4, 5)
+    array = (
+        sample(dtype, 1, 60) if dtype[0] != "f" else np.random.default_rng(1).normal(size=60).astype(dtype)
+    ).reshape(3, 4, 5)
     for axes in [(0,), (1,), (0, 2), (0, 1, 2)]:
         builder = ir.ProgramBuilder("reduce")
         shape = extents(builder, "N", "M", "K")
@@ -213,7 +228,7 @@ def test_traps_and_wrong_arguments():
     assert ir.evaluate(program, [data, np.array([3])]) == [3.0]
     with pytest.raises(UserIndexError, match=r"user.py:12"):
         ir.evaluate(program, [data, np.array([4])])
-    with pytest.raises(UserValueError, match="'rows.shape\\[0\\] >= 1' does not hold"):
+    with pytest.raises(UserValueError, match=r"'rows.shape\[0\] >= 1' does not hold"):
         ir.evaluate(program, [data, np.array([], dtype="int64")])
     with pytest.raises(UserTypeError, match="'rows' must have dtype int64, got int32"):
         ir.evaluate(program, [data, np.array([1], "int32")])

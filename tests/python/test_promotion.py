@@ -7,7 +7,6 @@ import warnings
 
 import numpy as np
 import pytest
-
 from ferrule import _compiler as ir
 from ferrule.errors import Unsupported, UserTypeError
 
@@ -93,7 +92,12 @@ def test_python_numbers_alone_stay_weak():
 def test_dtypes_of_an_operation(row):
     for dtypes in itertools.product(DTYPES, repeat=min(row.arity, 2)):
         strong = [(dtype, False) for dtype in dtypes]
-        check(row, [("bool", False), *strong] if row.name == "select" else strong + strong[:1] * (row.arity - len(strong)))
+        check(
+            row,
+            [("bool", False), *strong]
+            if row.name == "select"
+            else strong + strong[:1] * (row.arity - len(strong)),
+        )
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.arity == 2], ids=lambda row: row.name)
@@ -123,7 +127,9 @@ def test_dtypes_of_a_reduction(row):
             with pytest.raises(Unsupported if row.rule != "Bitwise" else UserTypeError):
                 ir.infer_reduction(row.op, dtype)
         elif row.numpy:
-            assert ir.infer_reduction(row.op, dtype) == getattr(np, row.numpy[0])(np.ones(2, dtype)).dtype.name
+            assert (
+                ir.infer_reduction(row.op, dtype) == getattr(np, row.numpy[0])(np.ones(2, dtype)).dtype.name
+            )
         else:
             ufunc = getattr(np, row.combine)
             try:

@@ -5,19 +5,16 @@
 namespace ferrule::python {
 namespace {
 
-bool may_be_given(const CallPlan& plan, size_t arg) { return !plan.args[arg].hidden; }
-
-// The argument of a keyword, -1 if it is none: names are interned, so pointers tell; the same place as declared is
-// tried first. Names that were built at run time are compared as text.
+// The argument of a keyword, -1 if it is none: names are interned, so pointers tell; the same place as declared is tried
+// first. Names that were built at run time are compared as text.
 int32_t argument_named(const Target& target, PyObject* name, size_t guess) {
   const size_t n = target.args.size();
-  const CallPlan& plan = target.plan();
-  if (guess < n && target.args[guess].name == name && may_be_given(plan, guess)) [[likely]]
+  if (guess < n && target.args[guess].name == name) [[likely]]
     return static_cast<int32_t>(guess);
   for (size_t i = 0; i < n; ++i)
-    if (target.args[i].name == name && may_be_given(plan, i)) return static_cast<int32_t>(i);
+    if (target.args[i].name == name) return static_cast<int32_t>(i);
   for (size_t i = 0; i < n; ++i)
-    if (PyUnicode_Compare(target.args[i].name, name) == 0 && may_be_given(plan, i)) return static_cast<int32_t>(i);
+    if (target.args[i].name != nullptr && PyUnicode_Compare(target.args[i].name, name) == 0) return static_cast<int32_t>(i);
   return -1;
 }
 
@@ -36,7 +33,7 @@ Outcome take_symbol(const Target& target, PyObject* name, PyObject* value, Frame
   const int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
   if (overflow != 0) return miss(problem, Wrong::SymbolKind, -1, value, symbol);
   if (number == -1 && PyErr_Occurred() != nullptr) return Outcome::Raised;
-  frame.explicit_given[frame.n_explicit++] = {symbol, number};  // names of one call differ, so there is room
+  frame.explicit_given()[frame.n_explicit++] = {symbol, number};  // names of one call differ, so there is room
   return Outcome::Done;
 }
 
@@ -76,7 +73,9 @@ Outcome gather(const Target& target, PyObject* const* args, Py_ssize_t nargs, Py
   const size_t n = plan.args.size();
   if (nargs > static_cast<Py_ssize_t>(plan.n_positional)) return miss(problem, Wrong::TooMany, -1, nullptr, nargs);
   const auto n_given = static_cast<size_t>(nargs);
-  for (size_t i = 0; i < n; ++i) given[i] = i < n_given ? args[i] : nullptr;
+  size_t missing = n - n_given;
+  for (size_t i = 0; i < n_given; ++i) given[i] = args[i];
+  for (size_t i = n_given; i < n; ++i) given[i] = nullptr;
   const Py_ssize_t n_names = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
   for (Py_ssize_t k = 0; k < n_names; ++k) {
     PyObject* name = PyTuple_GET_ITEM(kwnames, k);
@@ -89,8 +88,11 @@ Outcome gather(const Target& target, PyObject* const* args, Py_ssize_t nargs, Py
       return miss(problem, Wrong::Doubled, i);
     } else {
       given[i] = value;
+      --missing;
     }
   }
+  if (missing == 0) [[likely]]
+    return Outcome::Done;
   for (size_t i = 0; i < n; ++i) {
     if (given[i] != nullptr || plan.args[i].hidden) continue;
     given[i] = target.args[i].fallback;
@@ -123,7 +125,7 @@ Outcome check_variables(const Target& target, PyObject** given, Problem& problem
   return Outcome::Done;
 }
 
-Outcome bind_array_slowly(const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem) {
+Outcome bind_array_slowly(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem) {
   if (object == Py_None && arg.optional) {
     bind_none(arg, frame);
     return Outcome::Done;
@@ -138,14 +140,14 @@ Outcome bind_array_slowly(const ArgPlan& arg, PyObject* object, Frame& frame, Pr
   if (dtype_of(PyArray_DESCR(array)) != arg.dtype) return miss(problem, Wrong::ArrayDtype, arg.index, object);
   const int64_t* shape = shape_of(array);
   const int64_t* strides = strides_of(array);
-  frame.shapes[arg.index] = shape;  // also where the layout is refused: the sentence shows them
-  frame.byte_strides[arg.index] = strides;
+  frame.arrays[arg.index].shape = shape;  // also where the layout is refused: the sentence shows them
+  frame.arrays[arg.index].byte_strides = strides;
   if (PyArray_NDIM(array) != arg.rank) {
     frame.mismatch = {Reason::Rank, arg.index, -1, -1, PyArray_NDIM(array)};
     return Outcome::Miss;
   }
   const bool fits = test_layout(arg, frame, PyArray_DATA(array), shape, strides, PyArray_ISWRITEABLE(array)) &&
-                    bind_array(arg, frame, PyArray_DATA(array), shape, strides);
+                    bind_array(target.plan(), arg, frame, PyArray_DATA(array), shape, strides);
   return fits ? Outcome::Done : Outcome::Miss;
 }
 

@@ -18,7 +18,7 @@ Outcome check_variables(const Target& target, PyObject** given, Problem& problem
 
 // Every case that the inline path leaves: subclasses, other descriptors of the same dtype, layouts that need a look at
 // the strides, None, and everything that is refused.
-Outcome bind_array_slowly(const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem);
+Outcome bind_array_slowly(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem);
 
 Outcome bind_scalar_object(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem);
 
@@ -27,16 +27,16 @@ Outcome bind_scalar_object(const Target& target, const ArgPlan& arg, PyObject* o
 int same_value(PyObject* a, PyObject* b);
 
 // `own` is the argument's entry in the target.
-inline Outcome bind_array_object(const ArgPlan& arg, const ArgTarget& own, PyObject* object, Frame& frame,
+inline Outcome bind_array_object(const Target& target, const ArgPlan& arg, const ArgTarget& own, PyObject* object, Frame& frame,
                                  Problem& problem) {
   if (Py_IS_TYPE(object, &PyArray_Type)) [[likely]] {
     auto* array = reinterpret_cast<PyArrayObject*>(object);
     if (PyArray_DESCR(array) == own.descr && PyArray_NDIM(array) == arg.rank &&
         (PyArray_FLAGS(array) & own.sufficient_flags) == own.sufficient_flags) [[likely]]
-      return bind_array(arg, frame, PyArray_DATA(array), shape_of(array), strides_of(array)) ? Outcome::Done
+      return bind_array(target.plan(), arg, frame, PyArray_DATA(array), shape_of(array), strides_of(array)) ? Outcome::Done
                                                                                              : Outcome::Miss;
   }
-  return bind_array_slowly(arg, object, frame, problem);
+  return bind_array_slowly(target, arg, object, frame, problem);
 }
 
 inline Outcome miss(Problem& problem, Wrong wrong, int32_t arg, PyObject* object = nullptr, Py_ssize_t got = 0) {

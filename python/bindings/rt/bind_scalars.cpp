@@ -134,7 +134,7 @@ Outcome bind_exact(const ArgPlan& arg, PyObject* object, void* slot, Problem& pr
 
 Outcome bind_scalar_object(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem) {
   const CallPlan& plan = target.plan();
-  void* slot = &frame.scalars[arg.index];
+  void* slot = &frame.scalars()[arg.index];
   if (PyFloat_CheckExact(object) && arg.dtype == DType::F64 && (arg.weak || !target.exact)) {
     write_as(slot, PyFloat_AS_DOUBLE(object));
   } else if (object == Py_None && arg.optional) {

@@ -37,7 +37,7 @@ inline Outcome bind_all(const Target& target, PyObject* const* given, Frame& fra
     PyObject* object = *given++;
     Outcome bound;
     if (arg.kind == FR_ARG_ARRAY) [[likely]]
-      bound = bind_array_object(arg, *own++, object, frame, problem);
+      bound = bind_array_object(target, arg, *own++, object, frame, problem);
     else if (++own; arg.kind == FR_ARG_SCALAR)
       bound = bind_scalar_object(target, arg, object, frame, problem);
     else
@@ -97,6 +97,7 @@ inline bool run(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx) {
   SmallBuffer<PyObject*, 32> given(target.args.size());
   Outcome outcome = gather(target, args, nargs, kwnames, given.data(), attempt.frame, attempt.problem);
   if (outcome != Outcome::Done) return outcome;
+  if (!target.has_variables) return bind_and_run(target, given.data(), attempt, result);
   outcome = check_variables(target, given.data(), attempt.problem);
   if (outcome == Outcome::Done) outcome = bind_and_run(target, given.data(), attempt, result);
   for (const HiddenArray& hidden : target.hidden) Py_XDECREF(given[static_cast<size_t>(hidden.arg)]);

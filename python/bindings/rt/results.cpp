@@ -74,7 +74,7 @@ PyObject* made_result(const Target& target, size_t index, Frame& frame, FrCallCt
 PyObject* build_one(const Target& target, size_t index, Frame& frame, FrCallCtx& ctx, PyObject* const* given,
                     PyObject** made) {
   const ReturnPlan& r = target.plan().returns[index];
-  const void* slot = &frame.scalars[target.args.size() + index];
+  const void* slot = &frame.scalars()[target.args.size() + index];
   switch (r.kind) {
     case FR_RETURN_ARRAY:
       return std::exchange(made[index], nullptr);
@@ -100,14 +100,14 @@ bool allocate_results(const Target& target, Frame& frame, PyObject** made) {
     made[i] = nullptr;
     frame.pointers[n_args + i] = nullptr;
     if (r.kind == FR_RETURN_ARRAY) {
-      made[i] = new_array(target.return_descrs[i], r.rank, frame.extents + r.first_extent);
+      made[i] = new_array(target.return_descrs[i], r.rank, frame.extents() + r.first_extent);
       if (made[i] == nullptr) {
         for (size_t k = 0; k < i; ++k) Py_XDECREF(made[k]);
         return false;
       }
       frame.pointers[n_args + i] = PyArray_DATA(reinterpret_cast<PyArrayObject*>(made[i]));
     } else if (r.kind == FR_RETURN_SCALAR) {
-      ScalarSlot* slot = &frame.scalars[n_args + i];
+      ScalarSlot* slot = &frame.scalars()[n_args + i];
       std::memset(slot, 0, sizeof *slot);
       frame.pointers[n_args + i] = slot;
     }

@@ -25,8 +25,10 @@ void assign(PyObject*& slot, PyObject* value) {
 }
 
 bool fill_argument(const ArgPlan& plan, ArgTarget& arg) {
-  arg.name = interned(plan.declared->name);
-  if (arg.name == nullptr) return false;
+  if (!plan.hidden) {
+    arg.name = interned(plan.declared->name);
+    if (arg.name == nullptr) return false;
+  }
   if (plan.declared->default_text != nullptr) {
     PyObject* value = literal(plan.declared->default_text);
     if (value == nullptr) return false;
@@ -49,6 +51,7 @@ bool fill_argument(const ArgPlan& plan, ArgTarget& arg) {
 
 int32_t find_argument(const Target& target, PyObject* name) {
   for (size_t i = 0; i < target.args.size(); ++i) {
+    if (target.args[i].name == nullptr) continue;
     const int equal = PyUnicode_Compare(target.args[i].name, name);
     if (equal == 0) return static_cast<int32_t>(i);
     if (PyErr_Occurred() != nullptr) return -1;
@@ -140,6 +143,7 @@ bool fill_target(Target& target, std::shared_ptr<Handle> handle) {
   target.simple = plan.n_positional == plan.args.size();
   for (size_t i = 0; i < plan.args.size(); ++i)
     if (!fill_argument(plan.args[i], target.args[i])) return false;
+  for (const ArgPlan& arg : plan.args) target.has_variables |= arg.hidden;
   for (uint32_t s = 0; s < plan.module->n_symbols; ++s) {
     PyObject* name = interned(entry_at(plan.module->symbols, s).name);
     if (name == nullptr) return false;
@@ -160,6 +164,7 @@ bool specialise_target(Target& target, PyObject* statics, PyObject* defaults, Py
       !take_globals(target, globals) || !take_hidden(target, hidden))
     return false;
   if (!target.globals.empty()) target.simple = false;
+  target.has_variables |= !target.globals.empty();
   for (const ArgPlan& arg : target.plan().args) {
     if (arg.kind != FR_ARG_STATIC || target.args[static_cast<size_t>(arg.index)].fixed != nullptr) continue;
     PyErr_Format(PyExc_TypeError, "The value of the static argument '%s' is not given.", arg.declared->name);

@@ -13,7 +13,7 @@ namespace ferrule::python {
 struct ArgTarget {
   PyArray_Descr* descr = nullptr;  // arrays: the descriptor that most arrays of the dtype share
   int sufficient_flags = 0;        // arrays: with these NumPy flags every layout test passes
-  PyObject* name = nullptr;        // interned
+  PyObject* name = nullptr;        // interned; null for hidden arguments
   PyObject* fallback = nullptr;    // when the argument is not given; null: it is required
   PyObject* fixed = nullptr;       // FR_ARG_STATIC: the value of this specialisation
 };
@@ -47,6 +47,7 @@ struct Target {
   std::vector<HiddenArray> hidden;
   ReleaseGil release_gil = ReleaseGil::Auto;
   bool exact = false;
+  bool has_variables = false;  // guarded globals or hidden arrays
   bool simple = false;  // true iff all arguments may come by position and no variables are guarded
 
   const CallPlan* cached_plan = nullptr;  // of the handle

@@ -17,8 +17,8 @@ from ferrule import errors as public
 from ferrule.dtypes import ArrayType, ElementType
 
 from . import errors
-from .elementwise import check_dtype
 from .function import Captured, Options, new_trace, trace_function
+from .operands import check_dtype
 from .signature import LAYOUTS, ArgumentInfo, static_text
 from .trace import Trace
 from .tracers import Array, Int, Scalar, Storage

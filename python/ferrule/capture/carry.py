@@ -8,9 +8,11 @@ import numpy as np
 
 from ferrule import _compiler as ir
 
+from .arrays import Array
 from .decide import is_equal
+from .numbers import Cond, Int, Scalar, make_int, to_expr
+from .storage import Storage
 from .trace import Trace
-from .tracers import Array, Cond, Int, Scalar, Storage, make_int, to_expr
 
 _FLOAT, _INT, _BOOL = np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_)
 
@@ -138,7 +140,7 @@ def carry_type(value: Any) -> Carry:
 
 
 def _as_array(value: np.ndarray[Any, Any]) -> Any:
-    from .elementwise import as_array
+    from .operands import as_array
 
     return as_array(value)
 
@@ -256,7 +258,7 @@ def _receive(carry: Carry, value_id: int) -> Any:
 
 def carry_pass(carry: Carry, value: Any) -> int:
     """A value as the carried type wants it: an initial value or what a region yields."""
-    from . import elementwise, scalars
+    from . import operands, scalars
 
     trace = Trace.current()
     if carry.kind == "int":
@@ -264,13 +266,13 @@ def carry_pass(carry: Carry, value: Any) -> int:
         return int(trace.builder.reweight(trace.builder.size(to_expr(value)), True))
     assert carry.dtype is not None
     if carry.kind == "scalar":
-        value_id = elementwise.lift(value, carry.dtype)
+        value_id = operands.lift(value, carry.dtype)
         if trace.builder.type(value_id).kind == ir.ValueKind.View:
             value_id = trace.builder.load(value_id)
         if ir.dtype_name(trace.builder.type(value_id).dtype) != carry.dtype.name:
             value_id = trace.builder.cast(value_id, carry.dtype.name)
         return int(trace.builder.reweight(value_id, carry.weak))
-    array = elementwise.as_array(value)
+    array = operands.as_array(value)
     for extent, wanted in zip(array.dims, carry.shape, strict=True):
         if wanted not in trace.joined_sizes:
             # Found equal while the body was traced, which may have been dropped since.

@@ -46,7 +46,16 @@ def record(trace: Trace, condition: ir.Condition) -> None:
     condition = tidy(condition)
     if condition not in trace.guards:
         trace.guards.append(condition)
-    trace.assume(condition)
+    trace.facts.assume(condition)
+    # A size that its bounds leave one value for is that constant from then on.
+    for symbol in (*condition.left.symbols(), *condition.right.symbols()):
+        expr = ir.Expr.symbol(symbol)
+        if symbol not in trace.sample or trace.facts.canonical(expr).constant is not None:
+            continue
+        only = ir.Condition(Eq, expr, ir.Expr(trace.sample[symbol]))
+        if trace.facts.prove(only) is True:
+            trace.guards.append(only)
+            trace.facts.assume(only)
 
 
 def tidy(condition: ir.Condition) -> ir.Condition:
@@ -91,9 +100,11 @@ def strongest(guards: Sequence[ir.Condition]) -> list[ir.Condition]:
         if key is not None:
             tightest[key] = max(tightest.get(key, bound), bound)
 
+    fixed = {guard.left for guard in guards if guard.relation == Eq and guard.right.constant is not None}
+
     def is_tightest(guard: ir.Condition) -> bool:
         key, bound = _bound(guard)
-        return key is None or tightest[key] == bound
+        return key is None or (tightest[key] == bound and key[1] not in fixed)
 
     return [guard for guard in guards if is_tightest(guard)]
 
@@ -171,12 +182,13 @@ def is_equal(left: ir.Expr, right: ir.Expr) -> bool:
 
 
 def check_equal(left: ir.Expr, right: ir.Expr, what: str) -> None:
-    """The program traps where two extents that only the run knows differ; they are equal from here on."""
+    """The program traps where two extents that only the run knows differ.
+
+    That they are equal is no fact: what is known about a finished program follows from its guards alone.
+    """
     trace = Trace.current()
-    condition = ir.Condition(Eq, left, right)
     trace.site(what)
-    trace.builder.check(condition, ir.ErrorCode.SHAPE)
-    trace.facts.assume(condition)
+    trace.builder.check(ir.Condition(Eq, left, right), ir.ErrorCode.SHAPE)
 
 
 def is_one(extent: ir.Expr) -> bool:
@@ -227,6 +239,8 @@ def _broadcast_axis(
                 result = extent
                 continue
             if None in values:
+                for value, side in ((values[0], extent), (values[1], result)):
+                    assert value is None or not is_one(side)  # guarded: the check below knows no stretching
                 check_equal(result, extent, "operands could not be broadcast together")
                 continue
             listed = " ".join(shape_text(trace, shape) for shape in shapes)

@@ -56,6 +56,8 @@ class Dispatcher:
         trace = Trace.active()
         if trace is None:
             return value
+        if type(getattr(value, "__dict__", None)) is dict:
+            trace.outer[id(value)] = value
         root = path.partition(".")[0]
         owner = self.cells.get(root, self.globals)
         if isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, np.ndarray):
@@ -64,6 +66,19 @@ class Dispatcher:
         if isinstance(value, _PLAIN_TYPES):
             return value
         return trace.read_global(owner, path, value)
+
+    def attribute(self, value: Any, name: str) -> Any:
+        """value.name of a local value; what a static argument holds is noted as a global is."""
+        found = getattr(value, name)
+        trace = Trace.active()
+        if trace is None or _is_traced(value):
+            return found
+        content = getattr(value, "__dict__", None)
+        if type(content) is not dict or name not in content or id(value) not in trace.outer:
+            return found
+        if type(getattr(found, "__dict__", None)) is dict:
+            trace.outer[id(found)] = found
+        return trace.read_global(content, name, found)
 
     def global_store(self, value: Any, name: str) -> None:
         """A global was assigned; traced values cannot outlive the capture."""

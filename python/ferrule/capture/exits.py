@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TypeGuard
 
 RETURN = "__fr_return__"  # the value to return
 DONE = "__fr_done__"  # a return was executed
@@ -109,7 +110,7 @@ class _Lowering:
         """A statement with the blocks in it lowered."""
         if isinstance(statement, _SCOPES):
             return statement
-        if isinstance(statement, ast.Try):
+        if _is_try(statement):
             kinds = {type(leaving) for child in statement.body for leaving in _exits(child, bool(loop))}
             statement.body = self.block(statement.body, loop)
             statement.orelse = self.unless_left(kinds, statement.orelse, loop)
@@ -125,6 +126,11 @@ class _Lowering:
         elif isinstance(statement, (ast.With, ast.AsyncWith)):
             statement.body = self.block(statement.body, loop)
         return statement
+
+
+def _is_try(statement: ast.stmt) -> TypeGuard[ast.Try]:
+    """Whether it is a try statement, with `except` or with `except*` (3.11)."""
+    return isinstance(statement, ast.Try) or type(statement).__name__ == "TryStar"
 
 
 def _exits(node: ast.AST, in_loop: bool) -> Iterator[ast.stmt]:

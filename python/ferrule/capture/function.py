@@ -79,7 +79,7 @@ class _Capture(Trace):
 
     def read_global(self, owner: Any, path: str, value: Any) -> Any:
         """Notes a global or closure's name; a global array comes back as a hidden argument."""
-        from .creation import real_array
+        from .constants import real_array
 
         if isinstance(value, np.ndarray):
             self.paths[id(value)] = (value, (owner, path))

@@ -1,32 +1,18 @@
-"""Basic indexing: slices with Python's clamping, integers with wrap-around, new axes; loads and stores through them."""
+"""Basic indexing: the items of an index, integers with wrap-around, new axes; loads and stores through them."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ferrule import _compiler as ir
 
 from . import errors
-from .decide import broadcast, check_equal, decide, holds, shape_text
+from .decide import ONE, ZERO, Eq, Le, Lt, broadcast, check_equal, holds, shape_text
+from .slices import Term, from_end_if_negative, index_expr, slice_term
 from .trace import Trace
-from .tracers import Array, Int, Scalar, Window, to_expr, unsupported
-
-Le, Lt, Eq = ir.Relation.Le, ir.Relation.Lt, ir.Relation.Eq
-ZERO, ONE = ir.Expr(0), ir.Expr(1)
-
-
-class Term(NamedTuple):
-    """What one item of an index does: a kept axis of `extent` at start + step * index, a fixed one, or a new one."""
-
-    start: ir.Expr
-    step: ir.Expr | None = None
-    extent: ir.Expr | None = None
-    new: bool = False
-
-
-# -- loads and stores ----------------------------------------------------------------------------------------------------
+from .tracers import Array, Int, Scalar, Window, unsupported
 
 
 def load(array: Array, key: Any) -> Any:
@@ -39,12 +25,12 @@ def load(array: Array, key: Any) -> Any:
 
 def store(array: Array, key: Any, value: Any) -> None:
     """array[key] = value, with NumPy's unsafe cast to the array's dtype."""
-    from . import elementwise
+    from . import operands
 
     trace = Trace.current()
     trace.site()
     if isinstance(value, (list, tuple, np.ndarray)):
-        value = elementwise.as_array(value)
+        value = operands.as_array(value)
     target, element = view_of(array, key)
     if element and isinstance(value, Array) and value.ndim:
         raise errors.user_error(ValueError, "setting an array element with a sequence.")
@@ -55,7 +41,7 @@ def store(array: Array, key: Any, value: Any) -> None:
 
 def assign(target: Array, value: Any) -> None:
     """Writes all of `value`, read first, into `target`."""
-    from . import elementwise
+    from . import elementwise, operands
 
     trace = Trace.current()
     if value is None or isinstance(value, (str, bytes, dict)):
@@ -72,13 +58,17 @@ def assign(target: Array, value: Any) -> None:
                 f"could not broadcast input array from shape {shape_text(trace, value.dims)} into shape"
                 f" {shape_text(trace, target.dims)}",
             )
-        if value.ndim <= target.ndim:
-            value = elementwise.conform(value, target.dims)
+        extra = value.ndim - len(dims)
+        if extra:
+            axes: list[Any] = [(ZERO, [])] * extra
+            axes += [(ZERO, [(k, ONE)]) for k in range(len(dims))]
+            value = value.derived(Window(ir.IndexMap(dims, axes)), dims)
+        value = elementwise.conform(value, target.dims)
         value_id = value.value()
     else:
         if isinstance(value, Int):
-            elementwise.check_fits(value, target.dtype)
-        value_id = elementwise.lift(value, target.dtype)
+            operands.check_fits(value, target.dtype)
+        value_id = operands.lift(value, target.dtype)
     trace.builder.store(target.mutate(), value_id)
 
 
@@ -102,9 +92,6 @@ def _fits(dims: list[ir.Expr], target: Array) -> bool:
             return False
         check_equal(wanted, extent, "could not broadcast input array into the shape of the target")
     return True
-
-
-# -- the index -----------------------------------------------------------------------------------------------------------
 
 
 def view_of(array: Array, key: Any) -> tuple[Array, bool]:
@@ -193,13 +180,6 @@ def _refuse(item: Any) -> None:
     )
 
 
-def index_expr(item: Any) -> ir.Expr:
-    """An integer index or bound as an expression; elements of the data become opaque symbols."""
-    if isinstance(item, Array):
-        item = Array.of_value(item.value())
-    return to_expr(item)
-
-
 def wrap(item: Any, extent: ir.Expr, axis: int) -> ir.Expr:
     """An index within an axis: negative ones count from the end; out of bounds is an IndexError now or at run time."""
     trace = Trace.current()
@@ -218,11 +198,6 @@ def wrap(item: Any, extent: ir.Expr, axis: int) -> ir.Expr:
     return wrapped
 
 
-def from_end_if_negative(index: ir.Expr, extent: ir.Expr) -> ir.Expr:
-    """index, or index + extent where only the run knows that it is negative."""
-    return index + extent * ir.min(ir.max(ZERO - index, ZERO), ONE)
-
-
 def _bound(trace: Trace, condition: ir.Condition, index: ir.Expr, extent: ir.Expr, axis: int) -> None:
     inside = holds(condition)
     if inside is True:
@@ -239,116 +214,3 @@ def _check_bounds(trace: Trace, condition: ir.Condition) -> None:
     if trace.options.bounds_check:
         trace.site("an index is out of bounds")
         trace.builder.check(condition, ir.ErrorCode.INDEX)
-
-
-# -- slices --------------------------------------------------------------------------------------------------------------
-
-
-def slice_term(item: slice, extent: ir.Expr) -> Term:
-    """A slice of an axis: first index, step and length, clamped as Python does."""
-    step = ONE if item.step is None else _bound_expr(item.step)
-    start = None if item.start is None else _bound_expr(item.start)
-    stop = None if item.stop is None else _bound_expr(item.stop)
-    if step.constant == 0 or (step.constant is None and holds(ir.Condition(Eq, step, ZERO)) is True):
-        raise errors.user_error(ValueError, "slice step cannot be zero")
-    if decide(ir.Condition(Lt, ZERO, step)):
-        return _forwards(start, stop, step, extent)
-    return _backwards(start, stop, step, extent)
-
-
-def _bound_expr(item: Any) -> ir.Expr:
-    trace = Trace.current()
-    if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
-        # Beyond every possible extent all bounds are alike; so the arithmetic below cannot overflow.
-        limit = 1 << 61
-        return ir.Expr(builtin_max(-limit, builtin_min(limit, int(item))))
-    return trace.facts.canonical(index_expr(item))
-
-
-builtin_max, builtin_min = max, min
-
-
-def _from_end(bound: ir.Expr, extent: ir.Expr) -> ir.Expr:
-    """A bound with negative values counted from the end; not clamped."""
-    sign = holds(ir.Condition(Le, ZERO, bound))
-    if sign is None:
-        return from_end_if_negative(bound, extent)
-    return bound if sign else bound + extent
-
-
-def _is(condition: ir.Condition) -> bool | None:
-    return holds(condition)
-
-
-def _clamp(value: ir.Expr, low: ir.Expr, high: ir.Expr) -> ir.Expr:
-    """value limited to [low, high], decided where possible."""
-    below = _is(ir.Condition(Lt, value, low))
-    if below is True:
-        return low
-    if below is None:
-        value = ir.max(value, low)
-    above = _is(ir.Condition(Lt, high, value))
-    if above is True:
-        return high
-    return ir.min(value, high) if above is None else value
-
-
-def _ordered(low: ir.Expr, high: ir.Expr) -> bool:
-    """Whether low <= high is proved or true in the sample; leaves no guard unless it is true."""
-    trace = Trace.current()
-    condition = ir.Condition(Le, low, high)
-    known = trace.facts.prove(condition)
-    if known is not None:
-        return bool(known)
-    values = trace.evaluate(trace.facts.canonical(low)), trace.evaluate(trace.facts.canonical(high))
-    if values[0] is not None and values[1] is not None and values[0] > values[1]:
-        return False
-    return holds(condition) is True
-
-
-def _forwards(start: ir.Expr | None, stop: ir.Expr | None, step: ir.Expr, extent: ir.Expr) -> Term:
-    first = ZERO if start is None else _from_end(start, extent)
-    last = extent if stop is None else _from_end(stop, extent)
-    # start <= stop within [0, extent] implies the rest, so `1:-1` costs one guard.
-    if _ordered(ZERO, first) and _ordered(last, extent):
-        if first == ZERO and _ordered(ZERO, last):
-            return Term(first, step, _count(first, last, step))
-        order = _is(ir.Condition(Le, first, last))
-        if order is True:
-            return Term(first, step, _count(first, last, step))
-        if order is False:
-            return Term(ZERO, step, ZERO)
-    first, last = _clamp(first, ZERO, extent), _clamp(last, ZERO, extent)
-    order = _is(ir.Condition(Le, first, last))
-    if order is True:
-        return Term(first, step, _count(first, last, step))
-    if order is False:
-        return Term(ZERO, step, ZERO)
-    return Term(first, step, _count(first, ir.max(first, last), step))
-
-
-def _backwards(start: ir.Expr | None, stop: ir.Expr | None, step: ir.Expr, extent: ir.Expr) -> Term:
-    end = extent - ONE
-    before = ir.Expr(-1)
-    first = end if start is None else _from_end(start, extent)
-    last = before if stop is None else _from_end(stop, extent)
-    if _ordered(first, end) and _ordered(before, last):
-        order = _is(ir.Condition(Le, last, first))
-        if order is True:
-            return Term(first, step, _count(last, first, ZERO - step))
-        if order is False:
-            return Term(ZERO, step, ZERO)
-    first, last = _clamp(first, before, end), _clamp(last, before, end)
-    order = _is(ir.Condition(Le, last, first))
-    if order is True:
-        return Term(first, step, _count(last, first, ZERO - step))
-    if order is False:
-        return Term(ZERO, step, ZERO)
-    return Term(first, step, _count(last, ir.max(first, last), ZERO - step))
-
-
-def _count(low: ir.Expr, high: ir.Expr, step: ir.Expr) -> ir.Expr:
-    """How many steps lie in a span of high - low >= 0."""
-    if step == ONE:
-        return high - low
-    return (high - low + step - ONE) // step

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import creation, elementwise, errors, reductions, scalars, shaping
+from . import constants, creation, elementwise, errors, reductions, reshaping, scalars, shaping
 from .tracers import Array, unsupported
 
 
@@ -96,12 +96,12 @@ def _astype(
     if kind == self.dtype:
         return creation.copy(self) if copy else self
     result = elementwise.cast(self, kind)
-    return result if self.ndim else creation.array(result)
+    return result if self.ndim else constants.array(result)
 
 
 def _reshape(self: Array, *shape: Any, order: str = "C", copy: Any = None) -> Any:
     dims = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-    return shaping.reshape(self, dims, order, copy)
+    return reshaping.reshape(self, dims, order, copy)
 
 
 def _transpose(self: Array, *axes: Any) -> Any:
@@ -119,7 +119,7 @@ def _item(self: Array, *index: Any) -> Any:
         return scalars.to_python(scalars.element(self))
     key = index[0] if len(index) == 1 and isinstance(index[0], tuple) else index
     if len(key) == 1 and self.ndim != 1:
-        return scalars.to_python(shaping.ravel(self)[key[0]])
+        return scalars.to_python(reshaping.ravel(self)[key[0]])
     return scalars.to_python(self[tuple(key)])
 
 
@@ -142,8 +142,8 @@ _METHODS: dict[str, Any] = {
     "any": _logical("any"), "all": _logical("all"), "mean": _mean, "var": _var, "std": _std,
     "ptp": lambda self, axis=None, out=None, keepdims=False: reductions.ptp(self, axis, out, keepdims),
     "astype": _astype, "copy": lambda self, order="C": creation.copy(self, order), "reshape": _reshape,
-    "ravel": lambda self, order="C": shaping.ravel(self, order),
-    "flatten": lambda self, order="C": shaping.flatten(self, order), "transpose": _transpose,
+    "ravel": lambda self, order="C": reshaping.ravel(self, order),
+    "flatten": lambda self, order="C": reshaping.flatten(self, order), "transpose": _transpose,
     "swapaxes": lambda self, axis1, axis2: shaping.swapaxes(self, axis1, axis2),
     "squeeze": lambda self, axis=None: shaping.squeeze(self, axis), "fill": _fill,
     "clip": lambda self, min=None, max=None, out=None, **options: elementwise.clip(self, min, max, out, **options),

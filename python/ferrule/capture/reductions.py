@@ -10,7 +10,8 @@ from ferrule import _compiler as ir
 
 from . import errors
 from .decide import ONE, ZERO, holds
-from .elementwise import apply, as_array, cast, cast_scalar, check_dtype, lift, select, write_out
+from .elementwise import apply, cast, select, write_out
+from .operands import as_array, cast_scalar, check_dtype, lift
 from .shaping import normalize_axes
 from .trace import Trace
 from .tracers import Array, Scalar, Window, make_int, unsupported

@@ -8,7 +8,7 @@ import numpy as np
 
 from ferrule import errors as public
 
-from .elementwise import as_array, lift
+from .operands import as_array, lift
 from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar
 

@@ -36,7 +36,7 @@ class Template:
     original: CodeType
 
 
-_templates: dict[CodeType, Template | None] = {}
+_templates: dict[tuple[CodeType, str], Template | None] = {}
 
 
 def convert(fn: FunctionType, dispatcher: Callable[[FunctionType], Any]) -> FunctionType | None:
@@ -48,9 +48,10 @@ def convert(fn: FunctionType, dispatcher: Callable[[FunctionType], Any]) -> Func
     code = fn.__code__
     if errors.is_generated(code):
         return fn
-    if code not in _templates:
-        _templates[code] = _make_template(fn)
-    template = _templates[code]
+    key = code, code.co_filename  # equal code of two files has other lines to show
+    if key not in _templates:
+        _templates[key] = _make_template(fn)
+    template = _templates[key]
     if template is None:
         return None
     cells = dict(zip(code.co_freevars, fn.__closure__ or (), strict=True))

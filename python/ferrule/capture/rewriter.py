@@ -397,6 +397,8 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(node.ctx, ast.Load) and path is not None and self._is_outside(path.partition(".")[0]):
             return self._route("load", [node, ast.Constant(path)], node)
         self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load) and path is not None:
+            return self._route("attribute", [node.value, ast.Constant(node.attr)], node)
         return node
 
     def _is_outside(self, name: str) -> bool:

@@ -1,9 +1,8 @@
-"""Python's own functions on stand-ins: len, range, int, float, abs, min, max, sum, round, zip, enumerate, math.*."""
+"""Python's own functions on stand-ins: len, range, int, float, abs, min, max, sum, round, isinstance, zip, enumerate."""
 
 from __future__ import annotations
 
 import builtins
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +13,8 @@ from ferrule import _compiler as ir
 
 from . import errors
 from .decide import decide, holds
-from .elementwise import apply, as_array, cast_scalar, constant, lift, python_operator, round_decimals, select
+from .elementwise import apply, round_decimals
+from .operands import as_array, cast_scalar, constant, lift
 from .trace import Trace
 from .tracers import (
     Array,
@@ -291,9 +291,6 @@ def type_(value: Any, *rest: Any) -> Any:
     return value.dtype.type
 
 
-# -- iteration -----------------------------------------------------------------------------------------------------------
-
-
 def traced_iteration(iterable: Any) -> TracedIter | None:
     """The iteration of an array's rows, of a symbolic range, or of zip, enumerate and reversed over them."""
     if isinstance(iterable, TracedIter):
@@ -354,75 +351,6 @@ def reversed_(iterable: Any) -> Any:
     return TracedIter(rows.length, lambda k: rows.item(rows.length - 1 - k))
 
 
-# -- math ----------------------------------------------------------------------------------------------------------------
-
-_MATH = {
-    "sqrt": "sqrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log2": "log2", "log10": "log10", "log1p": "log1p",
-    "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",
-    "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
-    "radians": "deg2rad", "degrees": "rad2deg", "fabs": "fabs", "copysign": "copysign", "fmod": "fmod", "cbrt": "cbrt",
-    "pow": "power", "nextafter": "nextafter",
-}  # fmt: skip
-_MATH_TESTS = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite"}
-_MATH_WHOLE = {"floor": "floor", "ceil": "ceil", "trunc": "trunc"}
-
-
-def _number(value: Any) -> Any:
-    """An argument of a function of `math` as float64."""
-    if isinstance(value, Array):
-        value = element(value)
-    return float_(value)
-
-
-def _math_function(op: str) -> Callable[..., Any]:
-    def function(*values: Any) -> Any:
-        return float_(apply(op, tuple(_number(value) for value in values), strong=False))
-
-    return function
-
-
-def _math_test(op: str) -> Callable[[Any], Any]:
-    return lambda value: bool_(apply(op, (_number(value),)))
-
-
-def _math_whole(op: str) -> Callable[[Any], Any]:
-    return lambda value: value if isinstance(value, Int) else int_(apply(op, (_number(value),)))
-
-
-def math_log(value: Any, base: Any = None) -> Any:
-    """math.log."""
-    result = float_(apply("log", (_number(value),), strong=False))
-    return result if base is None else result / float_(apply("log", (_number(base),), strong=False))
-
-
-def math_hypot(*values: Any) -> Any:
-    """math.hypot of two coordinates."""
-    if len(values) != 2:
-        raise unsupported("'math.hypot' of other than two coordinates")
-    return float_(apply("hypot", tuple(_number(value) for value in values), strong=False))
-
-
-def math_prod(iterable: Any, *, start: Any = 1) -> Any:
-    """math.prod."""
-    if isinstance(iterable, Array):
-        return iterable.prod() * start
-    result = start
-    for item in iterable:
-        result = result * item
-    return result
-
-
-def math_table() -> dict[Any, Callable[..., Any]]:
-    """Functions of `math` with what they do on stand-ins."""
-    table: dict[Any, Callable[..., Any]] = {}
-    for names, make in ((_MATH, _math_function), (_MATH_TESTS, _math_test), (_MATH_WHOLE, _math_whole)):
-        for name, op in names.items():
-            if hasattr(math, name):
-                table[getattr(math, name)] = make(op)
-    table.update({math.log: math_log, math.hypot: math_hypot, math.prod: math_prod})
-    return table
-
-
 BUILTINS: dict[Any, Callable[..., Any]] = {
     builtins.len: len_, builtins.range: range_, builtins.int: int_, builtins.float: float_, builtins.bool: bool_,
     builtins.abs: abs_, builtins.min: min_, builtins.max: max_, builtins.sum: sum_, builtins.all: all_,
@@ -430,11 +358,6 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     builtins.isinstance: isinstance_, builtins.type: type_, builtins.enumerate: enumerate_, builtins.zip: zip_,
     builtins.reversed: reversed_,
 }  # fmt: skip
-
-
-def operator_table() -> dict[Any, Callable[..., Any]]:
-    """Functions of `operator` that need no detour: they call the stand-ins' own operators."""
-    return {operator.index: int_index}
 
 
 def as_condition(value: Any) -> int:
@@ -445,6 +368,3 @@ def as_condition(value: Any) -> int:
         flag = value if value.dtype.kind == "b" else apply("not_equal", (value, 0))
         return lift(cast_scalar(flag, np.dtype(np.bool_)) if getattr(flag, "weak", False) else flag)
     return constant(bool(value), np.dtype(np.bool_), False)
-
-
-__all__ = ["BUILTINS", "as_condition", "math_table", "python_operator", "select"]

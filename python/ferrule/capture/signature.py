@@ -12,8 +12,8 @@ import numpy as np
 from ferrule import _compiler as ir
 from ferrule import errors as public
 
-from . import creation
-from .elementwise import check_dtype
+from . import constants
+from .operands import check_dtype
 from .trace import Trace
 from .tracers import Array, Int, Scalar, Storage
 
@@ -112,6 +112,7 @@ class Arguments:
             return scalar, info
         refuse(name, value)
         builder.static_argument(name, static_text(value))
+        self.trace.outer[id(value)] = value
         return value, ArgumentInfo(name, "static", index, static=value, keyword_only=keyword_only)
 
     def _array(
@@ -122,7 +123,7 @@ class Arguments:
         index: int,
         path: tuple[Any, str] | None,
     ) -> tuple[Any, ArgumentInfo]:
-        creation.check_array(
+        constants.check_array(
             value, f"the argument '{name}'" if path is None else f"the global array '{name}'"
         )
         trace = self.trace

@@ -69,7 +69,8 @@ def line_of(piece: Any, name: str) -> int | None:
         return None
     line = found = None
     for instruction in dis.get_instructions(piece.__code__):
-        line = instruction.starts_line or line
+        positions = getattr(instruction, "positions", None)
+        line = (positions.lineno if positions is not None else instruction.starts_line) or line
         if instruction.argval == name and instruction.opname.startswith("STORE"):
             found = line
     return found

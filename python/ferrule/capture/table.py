@@ -10,7 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from . import creation, elementwise, errors, reductions, scalars, shaping
+from . import (
+    constants,
+    creation,
+    elementwise,
+    errors,
+    mathematics,
+    operands,
+    reductions,
+    reshaping,
+    scalars,
+    shaping,
+)
 from .tracers import Array, Cond, Int, Scalar, TracedIter, TracedRange, is_traced, unsupported
 
 Handler = Callable[..., Any]
@@ -131,7 +142,7 @@ def _positional(handler: Handler, name: str) -> Handler:
 
 
 def _register_ufuncs() -> None:
-    for name, info in elementwise.OPS.items():
+    for name, info in operands.OPS.items():
         for numpy_name in info.numpy:
             function = getattr(np, numpy_name, None)
             if function is None:
@@ -197,16 +208,16 @@ def _where(condition: Any, *branches: Any) -> Any:
 
 
 def _shape(a: Any) -> Any:
-    a = elementwise.as_array(a)
+    a = operands.as_array(a)
     return a.shape if isinstance(a, Array) else ()
 
 
 def _ndim(a: Any) -> int:
-    return int(elementwise.as_array(a).ndim)
+    return int(operands.as_array(a).ndim)
 
 
 def _size(a: Any, axis: Any = None) -> Any:
-    a = elementwise.as_array(a)
+    a = operands.as_array(a)
     if not isinstance(a, Array):
         return 1
     return a.size if axis is None else a.shape[axis]
@@ -217,11 +228,11 @@ def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> 
 
 
 def _real(a: Any) -> Any:
-    return elementwise.as_array(a)
+    return operands.as_array(a)
 
 
 def _imag(a: Any) -> Any:
-    return elementwise.as_array(a).imag
+    return operands.as_array(a).imag
 
 
 def _isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
@@ -249,10 +260,10 @@ def _allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: b
 
 
 def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    src = elementwise.as_array(src)
+    src = operands.as_array(src)
     if where is not True:
         src = elementwise.select(where, src, dst)
-    kind = elementwise.dtype_of(src)
+    kind = operands.dtype_of(src)
     if kind is not None and not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]
         raise errors.user_error(
             TypeError,
@@ -262,7 +273,7 @@ def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -
 
 
 def _diag(v: Any, k: Any = 0) -> Any:
-    v = elementwise.as_array(v)
+    v = operands.as_array(v)
     if v.ndim == 2:
         return shaping.diagonal(v, k)
     n = v.shape[0] + abs(k)
@@ -272,7 +283,7 @@ def _diag(v: Any, k: Any = 0) -> Any:
 
 
 def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    arrays = [shaping.atleast_1d(x) for x in xi]
+    arrays = [reshaping.atleast_1d(x) for x in xi]
     rank = len(arrays)
     shaped = []
     for position, array in enumerate(arrays):
@@ -287,7 +298,7 @@ def _numpy_type(kind: type) -> Handler:
     """np.float32(x) and its like: a strong number, or the array converted."""
 
     def handler(value: Any = 0) -> Any:
-        value = elementwise.as_array(value)
+        value = operands.as_array(value)
         return elementwise.cast(value, np.dtype(kind))
 
     return handler
@@ -329,8 +340,8 @@ _ALWAYS: dict[str, Handler] = {
     "zeros": creation.zeros, "ones": creation.ones, "full": creation.full, "empty": creation.empty,
     "zeros_like": creation.zeros_like, "ones_like": creation.ones_like, "full_like": creation.full_like,
     "empty_like": creation.empty_like, "arange": creation.arange, "linspace": creation.linspace, "eye": creation.eye,
-    "identity": creation.identity, "array": creation.array, "asarray": creation.asarray, "copy": creation.copy,
-    "ascontiguousarray": creation.asarray, "asanyarray": creation.asarray, "tri": creation.tri,
+    "identity": creation.identity, "array": constants.array, "asarray": constants.asarray, "copy": creation.copy,
+    "ascontiguousarray": constants.asarray, "asanyarray": constants.asarray, "tri": creation.tri,
 }  # fmt: skip
 
 _FUNCTIONS: dict[str, Handler] = {
@@ -341,8 +352,8 @@ _FUNCTIONS: dict[str, Handler] = {
     "moveaxis": shaping.moveaxis, "flip": shaping.flip, "fliplr": shaping.fliplr, "flipud": shaping.flipud,
     "rot90": shaping.rot90, "expand_dims": shaping.expand_dims, "squeeze": shaping.squeeze,
     "broadcast_to": shaping.broadcast_to, "broadcast_arrays": shaping.broadcast_arrays,
-    "diagonal": shaping.diagonal, "trace": shaping.trace_, "reshape": shaping.reshape, "ravel": shaping.ravel,
-    "atleast_1d": shaping.atleast_1d, "atleast_2d": shaping.atleast_2d, "tril": creation.tril, "triu": creation.triu,
+    "diagonal": shaping.diagonal, "trace": shaping.trace_, "reshape": reshaping.reshape, "ravel": reshaping.ravel,
+    "atleast_1d": reshaping.atleast_1d, "atleast_2d": reshaping.atleast_2d, "tril": creation.tril, "triu": creation.triu,
     "diag": _diag, "meshgrid": _meshgrid,
 }  # fmt: skip
 
@@ -360,7 +371,7 @@ def _register() -> None:
         TABLE[kind] = _guarded(kind, _numpy_type(kind))
     for function, handler in {
         **scalars.BUILTINS,
-        **scalars.math_table(),
+        **mathematics.math_table(),
         operator.index: scalars.int_index,
     }.items():
         TABLE[function] = _guarded(function, handler)

@@ -38,6 +38,9 @@ class Trace:
         self.joined_pairs: dict[
             tuple[ir.Expr, ir.Expr], ir.Expr
         ] = {}  # of the loop or branch whose types are sought
+        self.outer: dict[
+            int, Any
+        ] = {}  # objects that live longer than the trace: static arguments, what they hold
         self.regions = [0]
         self._next_region = 1
         self._sites: dict[Any, int] = {}
@@ -78,7 +81,7 @@ class Trace:
 
     def constant_array(self, real: Any) -> Any:
         """A real array as a stand-in."""
-        from .creation import real_array
+        from .constants import real_array
 
         return real_array(real)
 
@@ -117,23 +120,7 @@ class Trace:
         """Closes a scope of facts; guards recorded inside it hold at entry, so they stay known."""
         self.facts.pop()
         for condition in self.guards[self._scopes.pop() :]:
-            self.assume(condition)
-
-    def assume(self, condition: ir.Condition) -> None:
-        """Makes a guard known; a size that its bounds leave one value for is that constant from then on."""
-        self.facts.assume(condition)
-        for symbol in (*condition.left.symbols(), *condition.right.symbols()):
-            expr = ir.Expr.symbol(symbol)
-            if symbol not in self.sample or self.facts.canonical(expr).constant is not None:
-                continue
-            only = ir.Condition(ir.Relation.Eq, expr, ir.Expr(self.sample[symbol]))
-            if self.facts.prove(only) is True:
-                self.facts.assume(only)
-
-    def first_guard(self, depth: int) -> int:
-        """Index of the first guard that was taken in the open regions beyond a depth; only those may be dropped, for
-        the guards of closed ones are known as facts around them."""
-        return self._scopes[depth] if depth < len(self._scopes) else len(self.guards)
+            self.facts.assume(condition)
 
     def is_live(self, region: int) -> bool:
         """Whether values of a region may still be used."""

@@ -69,9 +69,9 @@ Outcome evaluate_case(const Program& program, const CallArgs& args);
 // Lowers with all passes but those in `off` (the required ones always run), verifying after each.
 loops::Loops compile_with(const Program& program, const std::vector<std::string>& off);
 
-// EXPECTs that native runs of every case agree with the evaluator, with every pass on, with every pass off, and with each one
-// off. Floats may differ by a relative 1e-12 (float32: 2e-6) of the largest value.
-void expect_agree(const std::vector<Case>& cases);
+// EXPECTs that native runs of every case agree with the evaluator, with every pass on, with every pass off, and (`each_off`)
+// with each one off. Floats may differ by a relative 1e-12 (float32: 2e-6) of the largest value.
+void expect_agree(const std::vector<Case>& cases, bool each_off = true);
 
 // Helpers that fill pools.
 template <class T>

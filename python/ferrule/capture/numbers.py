@@ -1,0 +1,304 @@
+"""Stand-ins for numbers: Int is a symbolic Python int, Cond a comparison of them, Scalar a number known at run time."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ferrule import _compiler as ir
+from ferrule import errors as public
+
+from . import errors
+from .base import Number, unsupported
+from .decide import decide
+from .trace import Trace
+
+
+def to_expr(value: Any) -> ir.Expr:
+    """A Python or symbolic int as a size expression; TypeError for anything else."""
+    if isinstance(value, ir.Expr):
+        return value
+    if isinstance(value, Int):
+        return value.expr
+    if isinstance(value, Scalar):
+        return value.as_index().expr if isinstance(value.as_index(), Int) else ir.Expr(value.as_index())
+    return ir.Expr(operator.index(value))
+
+
+def make_int(expr: ir.Expr) -> Any:
+    """An expression as an int: a plain one where it is constant."""
+    expr = Trace.current().facts.canonical(expr)
+    constant = expr.constant
+    return int(constant) if constant is not None else Int(expr)
+
+
+class Int(Number):
+    """A Python int known as a size expression; weak in arithmetic with arrays."""
+
+    __slots__ = ("expr",)
+    dtype = np.dtype(np.int64)
+    weak = True
+    shape = ()
+    ndim = 0
+
+    def __init__(self, expr: ir.Expr) -> None:
+        self.expr = expr
+
+    def _noun(self) -> str:
+        return "integer"
+
+    def __index__(self) -> int:
+        """Python demands the value: it becomes static in this specialisation."""
+        trace = Trace.current()
+        value = trace.evaluate(trace.facts.canonical(self.expr))
+        if value is None or trace.annotated:
+            raise errors.unsupported(
+                f"Python needs the value of the integer '{trace.text(self.expr)}' here, which is known only at run time."
+            )
+        if not decide(ir.Condition(ir.Relation.Eq, self.expr, ir.Expr(value))):
+            raise public.InternalError("A sample value disagrees with its own guard.")
+        return value
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        return float(self.__index__())
+
+    def __bool__(self) -> bool:
+        return decide(ir.Condition(ir.Relation.Ne, self.expr, ir.Expr(0)))
+
+    def __hash__(self) -> int:
+        return hash(self.__index__())
+
+    def __repr__(self) -> str:
+        trace = Trace.active()
+        if trace is None:
+            return "<traced integer>"
+        value = trace.evaluate(trace.facts.canonical(self.expr))
+        return trace.text(self.expr) if value is None or trace.annotated else repr(value)
+
+    def __str__(self) -> str:
+        return str(self.__index__())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.__index__(), spec)
+
+    def __round__(self, digits: Any = None) -> Any:
+        return self
+
+    def __trunc__(self) -> Any:
+        return self
+
+    __floor__ = __ceil__ = __trunc__
+
+    def bit_length(self) -> int:
+        """The value is demanded, as by `__index__`."""
+        return self.__index__().bit_length()
+
+    def conjugate(self) -> Any:
+        """The number itself."""
+        return self
+
+    @property
+    def real(self) -> Any:
+        """The number itself."""
+        return self
+
+    @property
+    def imag(self) -> int:
+        """Zero."""
+        return 0
+
+
+class Cond(Number):
+    """A comparison of ints; `bool()` decides it."""
+
+    __slots__ = ("condition",)
+    dtype = np.dtype(np.bool_)
+    weak = True
+    shape = ()
+    ndim = 0
+
+    def __init__(self, condition: ir.Condition) -> None:
+        self.condition = condition
+
+    def _noun(self) -> str:
+        return "condition"
+
+    def __bool__(self) -> bool:
+        return decide(self.condition)
+
+    def __hash__(self) -> int:
+        return hash(bool(self))
+
+    def __repr__(self) -> str:
+        trace = Trace.active()
+        return trace.text(self.condition) if trace else "<traced condition>"
+
+    def __index__(self) -> int:
+        return int(bool(self))
+
+    def __invert__(self) -> Any:
+        raise unsupported("'~' of a Python bool")
+
+
+class Scalar(Number):
+    """A number known at run time. weak: it behaves as a Python number in promotion."""
+
+    __slots__ = ("_id", "dtype", "region", "weak")
+    shape = ()
+    ndim = 0
+    size = 1
+
+    def __init__(self, value_id: int) -> None:
+        trace = Trace.current()
+        kind = trace.builder.type(value_id)
+        self._id = value_id
+        self.dtype = np.dtype(ir.dtype_name(kind.dtype))
+        self.weak = bool(kind.weak)
+        self.region = trace.region
+
+    @property
+    def id(self) -> int:
+        """The value in the program; CaptureError once its region has closed."""
+        if not Trace.current().is_live(self.region):
+            raise errors.CaptureError(
+                "A number made inside a loop or branch was used outside of it. Assign it to a name of the function, which"
+                " carries it out."
+            )
+        return self._id
+
+    def _noun(self) -> str:
+        return f"{self.dtype} number"
+
+    def __bool__(self) -> bool:
+        raise errors.NeedsRuntime(self)
+
+    def __index__(self) -> int:
+        raise unsupported(
+            "the value of a number that is known only at run time, here where Python needs an integer"
+        )
+
+    def __int__(self) -> int:
+        raise unsupported(
+            "int() of a number that is known only at run time, called from code that is not traced"
+        )
+
+    def __float__(self) -> float:
+        raise unsupported(
+            "float() of a number that is known only at run time, called from code that is not traced"
+        )
+
+    def __complex__(self) -> complex:
+        raise unsupported("complex() of a number that is known only at run time")
+
+    def __len__(self) -> int:
+        raise TypeError(f"object of type '{self.dtype}' has no len()")
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError(f"'{self.dtype}' object is not iterable")
+
+    def __repr__(self) -> str:
+        return f"<traced {self._noun()}>"
+
+    def __round__(self, digits: Any = None) -> Any:
+        from . import scalars
+
+        return scalars.round_(self, digits)
+
+    def as_index(self) -> Any:
+        """The integer as a size: an opaque symbol with its run-time value."""
+        if self.dtype.kind not in "iu":
+            raise errors.user_error(
+                IndexError if not self.weak else TypeError,
+                f"only integers can be used as an index or size, got a number of dtype {self.dtype}.",
+            )
+        trace = Trace.current()
+        trace.site()
+        symbol = trace.builder.symbolize(self.id, "v", self.dtype.kind == "u")
+        return make_int(ir.Expr.symbol(symbol))
+
+    def astype(self, dtype: Any, **options: Any) -> Any:
+        """The number in another dtype, strong."""
+        from . import operands
+
+        return operands.cast_scalar(self, np.dtype(dtype))
+
+    def item(self) -> Any:
+        """The number as a Python number: weak."""
+        from . import scalars
+
+        return scalars.to_python(self)
+
+    def copy(self, order: str = "C") -> Any:
+        """The number itself."""
+        return self
+
+    def conjugate(self) -> Any:
+        """The number itself; complex numbers are refused."""
+        return self
+
+    conj = conjugate
+
+    @property
+    def real(self) -> Any:
+        """The number itself."""
+        return self
+
+    @property
+    def imag(self) -> Any:
+        """Zero."""
+        return 0.0 if self.weak else self.dtype.type(0)
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        """The number itself."""
+        return self
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of the number."""
+        return int(self.dtype.itemsize)
+
+    def __getitem__(self, key: Any) -> Any:
+        if key == () or key is Ellipsis:
+            return self
+        raise errors.user_error(IndexError, "invalid index to scalar variable.")
+
+    def _reduced(self, *args: Any, **kwargs: Any) -> Any:
+        return self
+
+    max = min = _reduced
+
+    def sum(self, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
+        """The number in the dtype that NumPy sums it in."""
+        from . import reductions
+
+        return reductions.of_scalar("sum", self, dtype)
+
+    def mean(self, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
+        """The number, as float64 if it is an integer."""
+        from . import reductions
+
+        return reductions.of_scalar("mean", self, dtype)
+
+    def any(self, *args: Any, **kwargs: Any) -> Any:
+        """Whether the number is nonzero."""
+        return self.astype(np.bool_)
+
+    all = any
+
+    def round(self, decimals: int = 0, out: Any = None) -> Any:
+        """Rounded to decimals, strong."""
+        from . import elementwise
+
+        return elementwise.round_decimals(self, decimals)
+
+    def clip(self, min: Any = None, max: Any = None, **options: Any) -> Any:
+        """Limited to [min, max]."""
+        from . import elementwise
+
+        return elementwise.clip(self, min, max, **options)

@@ -1,0 +1,157 @@
+"""Python's operators on stand-ins: symbolic arithmetic of ints, element-wise operations of everything else."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ferrule import _compiler as ir
+
+from . import errors
+from .decide import decide, holds
+from .elementwise import _COMPARE, apply, compute, ufunc
+from .operands import cast_scalar
+from .trace import Trace
+from .tracers import Array, Cond, Int, Scalar, make_int, to_expr, unsupported
+
+_RELATIONS: dict[str, tuple[ir.Relation, bool]] = {
+    "equal": (ir.Relation.Eq, False),
+    "not_equal": (ir.Relation.Ne, False),
+    "less": (ir.Relation.Lt, False),
+    "less_equal": (ir.Relation.Le, False),
+    "greater": (ir.Relation.Lt, True),
+    "greater_equal": (ir.Relation.Le, True),
+}
+
+
+_PYTHON: dict[str, Callable[..., Any]] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow,
+    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+    "left_shift": operator.lshift, "right_shift": operator.rshift,
+}  # fmt: skip
+
+
+_UNARY: dict[str, Callable[[int], int]] = {
+    "negative": operator.neg,
+    "positive": operator.pos,
+    "absolute": abs,
+    "invert": operator.invert,
+}
+
+
+def python_operator(name: str, left: Any, right: Any) -> Any:
+    """A binary operator of Python on stand-ins."""
+    if isinstance(left, (int, Int, Cond)) and isinstance(right, (int, Int, Cond)):
+        return _int_operator(name, left, right)
+    for value in (left, right):
+        if value is None or isinstance(value, (str, bytes, dict, set, slice, type)):
+            if (
+                name in ("equal", "not_equal")
+                and not isinstance(left, Array)
+                and not isinstance(right, Array)
+            ):
+                return name == "not_equal"
+            return NotImplemented if name not in _COMPARE else _refuse_comparison(value)
+        if isinstance(value, (list, tuple)) and not isinstance(left, Array) and not isinstance(right, Array):
+            return NotImplemented
+    if name not in _COMPARE:
+        left, right = _python_bool_as_int(left, right), _python_bool_as_int(right, left)
+    return compute(name, (left, right), strong=False)
+
+
+def _refuse_comparison(value: Any) -> Any:
+    raise unsupported(f"a comparison of an array with a value of type '{type(value).__name__}'")
+
+
+def _python_bool_as_int(value: Any, other: Any) -> Any:
+    """Python bools alone are integers in arithmetic."""
+    weak = not isinstance(other, (Array, np.generic, np.ndarray)) and getattr(other, "weak", True)
+    if isinstance(value, Scalar) and value.weak and value.dtype.kind == "b" and weak:
+        return cast_scalar(value, np.dtype(np.int64)).as_index()
+    return value
+
+
+def _int_operator(name: str, left: Any, right: Any) -> Any:
+    if isinstance(left, Cond) or isinstance(right, Cond) or isinstance(left, bool) or isinstance(right, bool):
+        if (
+            name in ("bitwise_and", "bitwise_or", "bitwise_xor")
+            and not isinstance(left, Int)
+            and not isinstance(right, Int)
+        ):
+            return _PYTHON[name](bool(left), bool(right))
+        left = int(bool(left)) if isinstance(left, (Cond, bool)) else left
+        right = int(bool(right)) if isinstance(right, (Cond, bool)) else right
+        if isinstance(left, int) and isinstance(right, int):
+            return _compare_ints(name, left, right) if name in _COMPARE else _PYTHON[name](left, right)
+    if name in _COMPARE:
+        return _compare_ints(name, left, right)
+    a, b = to_expr(left), to_expr(right)
+    if name == "add":
+        return make_int(a + b)
+    if name == "subtract":
+        return make_int(a - b)
+    if name == "multiply":
+        return make_int(a * b)
+    if name in ("floor_divide", "remainder"):
+        if holds(ir.Condition(ir.Relation.Ne, b, ir.Expr(0))) is False:
+            raise errors.user_error(ZeroDivisionError, "integer modulo by zero") from None
+        return make_int((a // b) if name == "floor_divide" else (a % b))
+    if name == "power":
+        if decide(ir.Condition(ir.Relation.Le, ir.Expr(0), b)):
+            return make_int(a**b)
+        return apply("power", (_as_float(left), right), strong=False)
+    if name == "divide" and holds(ir.Condition(ir.Relation.Ne, b, ir.Expr(0))) is False:
+        raise errors.user_error(ZeroDivisionError, "division by zero")
+    if name == "left_shift" and isinstance(right, int):
+        return make_int(a * ir.Expr(1 << right))
+    if name == "right_shift" and isinstance(right, int):
+        return make_int(a // ir.Expr(1 << right))
+    if name == "bitwise_and" and isinstance(right, int) and right >= 0 and right & (right + 1) == 0:
+        return make_int(a % ir.Expr(right + 1))
+    result = apply(name, (left, right), strong=False)
+    return result.as_index() if isinstance(result, Scalar) and result.dtype.kind in "iu" else result
+
+
+def _as_float(value: Any) -> Any:
+    from . import scalars
+
+    return scalars.float_(value)
+
+
+def _compare_ints(name: str, left: Any, right: Any) -> Any:
+    relation, swap = _RELATIONS[name]
+    a, b = to_expr(left), to_expr(right)
+    if swap:
+        a, b = b, a
+    trace = Trace.current()
+    condition = ir.Condition(relation, trace.facts.canonical(a), trace.facts.canonical(b))
+    known = trace.facts.prove(condition)
+    return Cond(condition) if known is None else known
+
+
+def python_unary(name: str, value: Any) -> Any:
+    """A unary operator of Python on stand-ins."""
+    if isinstance(value, (Int, Cond)):
+        if isinstance(value, Cond):
+            return _UNARY[name](int(bool(value)))
+        if name == "negative":
+            return make_int(ir.Expr(0) - value.expr)
+        if name == "positive":
+            return value
+        if name == "absolute":
+            return make_int(ir.max(value.expr, ir.Expr(0) - value.expr))
+        return make_int(ir.Expr(-1) - value.expr)
+    if isinstance(value, Scalar) and value.weak and value.dtype.kind == "b":
+        return python_unary(name, cast_scalar(value, np.dtype(np.int64)).as_index())
+    return apply(name, (value,), strong=False)
+
+
+def augmented(name: str, target: Array, other: Any) -> Any:
+    """target op= other: the ufunc with out=target."""
+    if target.ndim == 0 and not isinstance(other, Array):
+        return ufunc(name, (target, other), out=target, strong=False)
+    return ufunc(name, (target, other), out=target, strong=False)

@@ -1,0 +1,127 @@
+"""Random NumPy functions as source text: slices, views, stores, reductions, loops and branches over sizes.
+
+`source(seed)` gives the text of a function f(a, b, m, n, k, w) of two vectors, a square matrix, two ints and a float.
+Statements that NumPy refuses at some sizes are part of the game: both sides must refuse then.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+
+_BOUNDS = ("", "0", "1", "2", "-1", "-2", "3", "n//2", "n-1", "k", "-k")
+_NUMBERS = ("2", "0.5", "w", "n", "k", "-1", "3")
+
+
+class _Writer:
+    """Writes one function; names holds each array's rank (0: a number)."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.lines: list[str] = []
+        self.names: dict[str, int] = {"a": 1, "b": 1, "m": 2}
+        self.made = 0
+
+    def pick(self, *choices: str) -> str:
+        return self.random.choice(choices)
+
+    def slice(self) -> str:
+        low, high, step = self.pick(*_BOUNDS), self.pick(*_BOUNDS), self.pick("1", "2", "3", "-1", "-2")
+        return self.pick(":", f"{low}:{high}", f"{low}:{high}:{step}", "::-1", "1:", ":-1", "1:-1")
+
+    def array(self) -> str:
+        return self.pick(*[name for name, rank in self.names.items() if rank])
+
+    def view(self, name: str) -> tuple[str, int]:
+        rank = self.names[name]
+        if rank == 0:
+            return name, 0
+        if rank == 2 and self.random.random() < 0.4:
+            return self.random.choice(
+                [
+                    (f"{name}.T", 2),
+                    (f"{name}[{self.pick('0', '-1')}]", 1),
+                    (f"{name}[:, {self.pick('0', '-1')}]", 1),
+                ]
+            )
+        if self.random.random() < 0.4:
+            return name, rank
+        return f"{name}[{', '.join(self.slice() for _ in range(self.random.randint(1, rank)))}]", rank
+
+    def expression(self, depth: int) -> tuple[str, int]:
+        if depth == 0 or self.random.random() < 0.2:
+            return (
+                (self.pick(*_NUMBERS), 0) if self.random.random() < 0.2 else self.view(self.pick(*self.names))
+            )
+        kind = self.random.randrange(8)
+        if kind == 6:
+            text, rank = self.view(self.array())
+            return self.reduction(text, rank)
+        if kind == 7:
+            text, rank = self.view(self.array())
+            return (self.pick(f"{text}.reshape(-1)", f"{text}.ravel()"), 1) if rank == 2 else (text, rank)
+        left, left_rank = self.expression(depth - 1)
+        if kind == 4:
+            return f"np.{self.pick('abs', 'negative', 'square', 'sign', 'floor')}({left})", left_rank
+        right, right_rank = self.expression(depth - 1)
+        rank = max(left_rank, right_rank)
+        if kind == 5:
+            return f"np.{self.pick('maximum', 'minimum')}({left}, {right})", rank
+        return f"({left} {self.pick('+', '-', '*')} {right})", rank
+
+    def reduction(self, text: str, rank: int) -> tuple[str, int]:
+        if rank == 0:
+            return text, 0
+        name = self.pick("sum", "prod", "any", "mean")
+        axis = self.pick("", "axis=0", "axis=-1")
+        if not axis:
+            return f"{text}.{name}()", 0
+        keep = self.random.random() < 0.3
+        return f"{text}.{name}({axis}{', keepdims=True' if keep else ''})", rank if keep else rank - 1
+
+    def statement(self, indent: int) -> None:
+        margin = "    " * indent
+        kind = self.random.randrange(8)
+        if kind < 3 and indent == 1:
+            text, rank = self.expression(2)
+            self.made += 1
+            self.names[f"t{self.made}"] = rank
+            self.lines.append(f"{margin}t{self.made} = {text}")
+        elif kind == 6 and indent < 3:
+            variable = f"i{indent}"
+            span = self.pick("1, n", "n", "k", "n-1, 0, -1", "0, n, 2")
+            self.lines.append(f"{margin}for {variable} in range({span}):")
+            for _ in range(self.random.randint(1, 2)):
+                index = self.pick(variable, f"{variable} - 1", f":{variable}", f"{variable}:", f"-{variable}")
+                text, _ = self.expression(1)
+                self.lines.append(f"{margin}    {self.array()}[{index}] {self.pick('=', '+=')} {text}")
+        elif kind == 7 and indent < 3:
+            self.lines.append(f"{margin}if {self.pick('n > 3', 'k == 2', 'n % 2 == 0', 'len(a) > k')}:")
+            self.statement(indent + 1)
+        else:
+            target, _ = self.view(self.array())
+            target = target if target.endswith("]") else f"{target}[...]"
+            text, _ = self.expression(1)
+            self.lines.append(f"{margin}{target} {self.pick('=', '+=', '-=', '*=')} {text}")
+
+
+def source(seed: int) -> str:
+    """The text of a module with a function `f`."""
+    writer = _Writer(seed)
+    for _ in range(writer.random.randint(3, 7)):
+        writer.statement(1)
+    results = "".join(f"{name}, " for name in writer.names if name.startswith("t")) or "None"
+    return "\n".join(
+        ["import numpy as np", "", "", "def f(a, b, m, n, k, w):", *writer.lines, f"    return {results}", ""]
+    )
+
+
+def arguments(seed: int, n: int, integers: bool) -> list:
+    """Arguments of `f` for size n."""
+    rng = np.random.default_rng(seed)
+
+    def make(*shape: int) -> np.ndarray:
+        return rng.integers(-5, 6, shape) if integers else np.round(rng.standard_normal(shape) * 4) / 2
+
+    return [make(n), make(n), make(n, n), n, int(rng.integers(0, 4)), 0.5]
