@@ -206,6 +206,7 @@ class Function(_rt.FunctionBase):
             hidden=hidden,
             statics={name: bound[name] for name in record.statics},
             defaults=_defaults(self._fn),
+            overlap_only=record.overlap_only,
         )
         self._remember(Artifact(value, record.sites), kernel, args, kwargs)
         spent.load += time.perf_counter() - start
@@ -223,13 +224,14 @@ class Function(_rt.FunctionBase):
         captured = capture.capture(self._fn, args, kwargs, options)
         spent.captures += 1
         spent.capture += captured.seconds
-        if _overlaps(captured, _bound(self._fn, args, kwargs)):
+        overlaps = _overlaps(captured, _bound(self._fn, args, kwargs))
+        if overlaps:
             options = capture.Options(
                 static=options.static, bounds_check=options.bounds_check, arguments_may_alias=True
             )
             captured = capture.capture(self._fn, args, kwargs, options)
             spent.capture += captured.seconds
-        return self._install(captured, settings, args, kwargs, spent)
+        return self._install(captured, settings, args, kwargs, spent, overlaps)
 
     def _install(
         self,
@@ -238,6 +240,7 @@ class Function(_rt.FunctionBase):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         spent: Spent,
+        overlap_only: bool = False,
     ) -> tuple[int, warm.Record | None]:
         value = session.compile_program(
             captured.program,
@@ -254,11 +257,16 @@ class Function(_rt.FunctionBase):
         hidden = [_variable(*info.path) for info in captured.hidden]
         index = int(
             self._add(
-                kernel, globals_guard=guards, hidden=hidden, statics=statics, defaults=_defaults(self._fn)
+                kernel,
+                globals_guard=guards,
+                hidden=hidden,
+                statics=statics,
+                defaults=_defaults(self._fn),
+                overlap_only=overlap_only,
             )
         )
         self._remember(Artifact(value, sites), kernel, args, kwargs)
-        return index, self._record(captured, value, tuple(statics), sites, settings)
+        return index, self._record(captured, value, tuple(statics), sites, settings, overlap_only)
 
     def _record(
         self,
@@ -267,6 +275,7 @@ class Function(_rt.FunctionBase):
         statics: tuple[str, ...],
         sites: tuple[tuple[str, str], ...],
         settings: BuildSettings,
+        overlap_only: bool,
     ) -> warm.Record | None:
         """The warm record of a specialisation; None where something it read cannot be told apart in a new process."""
         try:
@@ -278,7 +287,7 @@ class Function(_rt.FunctionBase):
         except warm.Unrecordable:
             return None
         identity = _rt.toolchain_identity(settings.compiler, session.store())
-        return warm.Record(value.key, reads, hidden, statics, sites, identity)
+        return warm.Record(value.key, reads, hidden, statics, sites, identity, overlap_only)
 
     def _remember(
         self, artifact: Artifact, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -478,7 +487,14 @@ def _guard(owner: Any, path: str) -> tuple[Any, str, Any] | None:
         return None
     if not isinstance(container, dict) and "." in path:
         return None
-    return container, key, warm.read_path(owner, path)
+    return container, key, _snapshot(warm.read_path(owner, path))
+
+
+def _snapshot(value: Any) -> Any:
+    """The value, or a copy of a list, dict or set, whose content may change behind its name."""
+    if type(value) is dict:
+        return {key: _snapshot(item) for key, item in value.items()}
+    return type(value)(map(_snapshot, value)) if type(value) in (list, set, tuple) else value
 
 
 def _argument_kinds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

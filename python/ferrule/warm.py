@@ -137,6 +137,7 @@ class Record:
     statics: tuple[str, ...]  # names of static arguments
     sites: tuple[tuple[str, str], ...]
     toolchain: str  # identity of the C++ compiler, empty where it was not found
+    overlap_only: bool  # taken only by calls in which a written array overlaps another
 
 
 def place_of(fn: Callable[..., Any], owner: Any) -> str:
@@ -199,6 +200,7 @@ def to_json(records: Iterable[Record]) -> str:
             "statics": list(r.statics),
             "sites": [list(x) for x in r.sites],
             "toolchain": r.toolchain,
+            "overlap_only": r.overlap_only,
         }
         for r in records
     ]
@@ -219,6 +221,7 @@ def from_json(text: str) -> tuple[Record, ...]:
                 statics=tuple(row["statics"]),
                 sites=tuple((x[0], x[1]) for x in row["sites"]),
                 toolchain=row["toolchain"],
+                overlap_only=row["overlap_only"],
             )
             for row in data["records"]
         )

@@ -18,8 +18,7 @@ struct Walk {
   std::vector<int> allocated_at;  // Transient: position of its Alloc; -1: none
   int position = 0;
 
-  explicit Walk(const Program& p)
-      : program(p), bound_at(p.buffers.size(), -1), allocated_at(p.buffers.size(), -1) {
+  explicit Walk(const Program& p) : program(p), bound_at(p.buffers.size(), -1), allocated_at(p.buffers.size(), -1) {
     visit(p.body);
   }
 
@@ -133,8 +132,7 @@ Pairs distinct_pairs(const Program& program, const Walk& walk, const ProgramFact
 
 bool ProgramFacts::may_alias(BufferId a, BufferId b) const {
   if (a == b) return true;
-  return intersects(roots[a], roots[b]) &&
-         !std::binary_search(distinct.begin(), distinct.end(), ordered(a, b));
+  return intersects(roots[a], roots[b]) && !std::binary_search(distinct.begin(), distinct.end(), ordered(a, b));
 }
 
 ProgramFacts analyse(const Program& program) {
@@ -171,7 +169,8 @@ ProgramFacts analyse(const Program& program) {
   for (BufferId b = 0; b < count; ++b) {
     // Arguments that may overlap are one memory.
     if (facts.arguments_may_alias) {
-      const bool any = std::any_of(arguments.begin(), arguments.end(), [&](BufferId a) { return roots[b].count(a) > 0; });
+      const bool any =
+          std::any_of(arguments.begin(), arguments.end(), [&](BufferId a) { return roots[b].count(a) > 0; });
       if (any) roots[b].insert(arguments.begin(), arguments.end());
     }
     targets[b].erase(b);

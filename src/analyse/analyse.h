@@ -1,8 +1,8 @@
 // Facts about a Program that lowering needs: what may alias, and where memory made in a loop outlives its iteration.
 #pragma once
 
-#include <utility>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "program/program.h"

@@ -54,6 +54,21 @@ void bind_none(const ArgPlan& arg, Frame& frame) {
   if (arg.symbol >= 0) frame.symbols[arg.symbol] = 0;
 }
 
+bool written_array_overlaps(const CallPlan& plan, const Frame& frame) {
+  const auto bound = [&](const ArgPlan& arg) {
+    return arg.kind == FR_ARG_ARRAY && frame.arrays[arg.index].shape != nullptr;
+  };
+  for (const ArgPlan& written : plan.args) {
+    if (!bound(written) || !written.written) continue;
+    for (const ArgPlan& other : plan.args) {
+      if (other.index == written.index || !bound(other)) continue;
+      const Strided a = strided(written, frame), b = strided(other, frame);
+      if (ranges_meet(range_of(a), range_of(b)) && may_share_bytes(a, b)) return true;
+    }
+  }
+  return false;
+}
+
 bool make_step(const CallPlan& plan, const ArgPlan& arg, const Step& step, Frame& frame) {
   const BoundArray& array = frame.arrays[arg.index];
   const bool solved = step.kind == Step::Kind::Solve;

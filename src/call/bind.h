@@ -57,10 +57,13 @@ bool allows_meeting(const CallPlan& plan, const PairPlan& pair, Frame& frame);
 // The checks that needed all symbols.
 bool make_late_checks(const CallPlan& plan, Frame& frame);
 
+// Whether an array that the program writes shares a byte with another argument of this bound call.
+bool written_array_overlaps(const CallPlan& plan, const Frame& frame);
+
 bool evaluate_result_extents(const CallPlan& plan, Frame& frame);
 
 // After all arguments: explicit symbols, extents across arrays, guards, extents of the results, overlap.
-inline Fit finish_binding(const CallPlan& plan, Frame& frame) {
+[[gnu::always_inline]] inline Fit finish_binding(const CallPlan& plan, Frame& frame) {
   if (frame.n_explicit != 0 || !plan.explicit_symbols.empty()) [[unlikely]]
     if (!apply_explicit_symbols(plan, frame)) return Fit::Refused;
   if (!plan.late_checks.empty() && !make_late_checks(plan, frame)) [[unlikely]]
@@ -75,7 +78,8 @@ inline Fit finish_binding(const CallPlan& plan, Frame& frame) {
   if (!plan.return_extents.empty() && !evaluate_result_extents(plan, frame)) [[unlikely]]
     return Fit::Refused;
   for (const PairPlan& pair : plan.pairs)
-    if (ranges_meet(frame.arrays[pair.written].range, frame.arrays[pair.other].range) && !allows_meeting(plan, pair, frame)) [[unlikely]]
+    if (ranges_meet(frame.arrays[pair.written].range, frame.arrays[pair.other].range) &&
+        !allows_meeting(plan, pair, frame)) [[unlikely]]
       return plan.module->run_alias != nullptr ? Fit::RunAlias : Fit::Refused;
   return Fit::Run;
 }

@@ -52,9 +52,9 @@ class Frame {
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  void** pointers;     // then one per return: FrCall::args
+  void** pointers;  // then one per return: FrCall::args
   BoundArray* arrays;
-  int64_t* symbols;    // one per symbol
+  int64_t* symbols;  // one per symbol
   uint32_t n_explicit = 0;
   Mismatch mismatch;  // set when a function of bind.h says that the call does not fit, and only then
 

@@ -51,9 +51,7 @@ size_t source_of(const CallPlan& plan, int32_t symbol) {
   return static_cast<size_t>(entry_at(plan.module->symbols, static_cast<uint32_t>(symbol)).arg);
 }
 
-bool of_array(const FrSymbol& symbol) {
-  return symbol.source == FR_SYMBOL_EXTENT || symbol.source == FR_SYMBOL_STRIDE;
-}
+bool of_array(const FrSymbol& symbol) { return symbol.source == FR_SYMBOL_EXTENT || symbol.source == FR_SYMBOL_STRIDE; }
 
 // Scalars and explicit values; symbols of arrays are checked here and become steps below.
 void plan_symbols(CallPlan& plan) {
@@ -95,8 +93,8 @@ void plan_defines(CallPlan& plan, const ArgPlan& arg) {
   }
 }
 
-// What the declared extents and strides of this argument demand. A plain symbol that this axis defines needs no check, one
-// that an earlier step defined is compared on the way; everything else waits until all symbols are known.
+// What the declared extents and strides of this argument demand. A plain symbol that this axis defines needs no check,
+// one that an earlier step defined is compared on the way; everything else waits until all symbols are known.
 void plan_checks(CallPlan& plan, const ArgPlan& arg, size_t first_own) {
   const bool strided = arg.layout >= FR_LAYOUT_INNER && arg.declared->strides != nullptr;
   for (const bool stride : {false, true}) {

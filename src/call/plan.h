@@ -49,8 +49,8 @@ struct ArgPlan {
   uint8_t layout;      // FrLayout
   uint8_t inner_axis;  // of unit stride, FR_LAYOUT_INNER
   bool written, optional, hidden, weak;
-  bool ranged;  // a PairPlan names it
-  int32_t symbol;                       // of an integer scalar; -1 where it has none
+  bool ranged;                    // a PairPlan names it
+  int32_t symbol;                 // of an integer scalar; -1 where it has none
   const Step *steps, *steps_end;  // into CallPlan::steps
 };
 

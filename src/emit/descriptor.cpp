@@ -13,7 +13,8 @@ namespace {
 class Descriptor {
  public:
   Descriptor(const loops::Loops& loops, const EmitOptions& options) : loops_(loops), options_(options) {
-    for (size_t slot = 0; slot < loops.sources.size(); ++slot) slots_.insert({loops.sources[slot].symbol, int64_t(slot)});
+    for (size_t slot = 0; slot < loops.sources.size(); ++slot)
+      slots_.insert({loops.sources[slot].symbol, int64_t(slot)});
   }
 
   std::string write(const std::string& scope, const std::string& symbol, const std::string& run,
@@ -45,22 +46,26 @@ class Descriptor {
     out.line("    {}, {},", quoted(loops_.name), quoted(options_.digest));
     out.line("    {}, {}, {}, {}, {}, {},", loops_.arguments.size(), loops_.sources.size(), loops_.returns.size(),
              loops_.guards.size(), loops_.alias.size(), options_.facts.size());
-    out.line("    {}, {}, {}, {}, {}, {},", at(in, args), at(in, symbols), at(in, returns), at(in, guards), at(in, alias),
-             at(in, facts));
+    out.line("    {}, {}, {}, {}, {}, {},", at(in, args), at(in, symbols), at(in, returns), at(in, guards),
+             at(in, alias), at(in, facts));
     out.line("    {}, {},", qualified(in, arena), qualified(in, work));
-    out.line("    nullptr, {}{}, {}, nullptr, {}, 0}};", in, run, run_alias.empty() ? "nullptr" : in + run_alias, positional);
+    out.line("    nullptr, {}{}, {}, nullptr, {}, 0}};", in, run, run_alias.empty() ? "nullptr" : in + run_alias,
+             positional);
     out.line("}}");
     return out.take();
   }
 
  private:
-  static std::string at(const std::string& in, const std::string& table) { return table == "nullptr" ? table : in + table; }
+  static std::string at(const std::string& in, const std::string& table) {
+    return table == "nullptr" ? table : in + table;
+  }
   static std::string qualified(const std::string& in, const std::string& expr) { return "{" + in + expr.substr(1); }
 
   // "{x3, 5}": an FrExpr whose words are a table of their own.
   std::string words(const std::vector<int64_t>& code) {
     std::string list;
-    for (int64_t word : code) list += (list.empty() ? "" : ", ") + (word == INT64_MIN ? "INT64_MIN" : std::to_string(word));
+    for (int64_t word : code)
+      list += (list.empty() ? "" : ", ") + (word == INT64_MIN ? "INT64_MIN" : std::to_string(word));
     const auto [it, added] = tables_by_words_.insert({list, fmt::format("x{}", tables_by_words_.size())});
     if (added) words_ += fmt::format("static const int64_t {}[] = {{{}}};\n", it->second, list);
     return fmt::format("{{{}, {}}}", it->second, code.size());
@@ -111,9 +116,10 @@ class Descriptor {
       const std::string extent_table = postfix_table(extents), stride_table = postfix_table(strides);
       const std::string text = a.kind == ArgumentKind::Static ? a.static_text : a.default_text;
       rows.push_back(fmt::format("sizeof(FrArg), {}, {}, {}, {}, {}, {}, {}, 0, {}, 0, {}, {}, {}, 0, {}",
-                                 flags.empty() ? "0" : flags.substr(3), quoted(a.name), kinds[int(a.kind)], int(a.dtype),
-                                 extents.size(), intent, int(a.layout), a.inner_axis, extent_table, stride_table,
-                                 a.symbol == kNone ? -1 : int64_t(slot(a.symbol)), text.empty() ? "nullptr" : quoted(text)));
+                                 flags.empty() ? "0" : flags.substr(3), quoted(a.name), kinds[int(a.kind)],
+                                 int(a.dtype), extents.size(), intent, int(a.layout), a.inner_axis, extent_table,
+                                 stride_table, a.symbol == kNone ? -1 : int64_t(slot(a.symbol)),
+                                 text.empty() ? "nullptr" : quoted(text)));
     }
     return table("FrArg", "module_args", rows);
   }

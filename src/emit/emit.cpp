@@ -57,11 +57,13 @@ std::string emit_batch(const std::vector<const loops::Loops*>& programs, const E
   Text out;
   write_head(out, programs.empty() ? "batch" : programs[0]->name, headers);
   for (size_t k = 0; k < programs.size(); ++k) {
-    write_program(out, *programs[k], nullptr, options, fmt::format("program{}", k), fmt::format("{}_{}", FR_MODULE_SYMBOL, k));
+    write_program(out, *programs[k], nullptr, options, fmt::format("program{}", k),
+                  fmt::format("{}_{}", FR_MODULE_SYMBOL, k));
     out.blank();
   }
   if (!programs.empty()) {
-    out.line("extern \"C\" __attribute__((visibility(\"default\"), alias(\"{0}_0\"))) const FrModule {0};", FR_MODULE_SYMBOL);
+    out.line("extern \"C\" __attribute__((visibility(\"default\"), alias(\"{0}_0\"))) const FrModule {0};",
+             FR_MODULE_SYMBOL);
   }
   return out.take();
 }

@@ -10,8 +10,8 @@
 namespace ferrule {
 
 struct EmitOptions {
-  std::string digest;                                        // L1, embedded in the descriptor
-  std::vector<std::pair<std::string, std::string>> facts;    // key, value; embedded as they are
+  std::string digest;                                      // L1, embedded in the descriptor
+  std::vector<std::pair<std::string, std::string>> facts;  // key, value; embedded as they are
   bool strict_scalars = false;
 };
 

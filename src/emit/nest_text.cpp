@@ -81,7 +81,8 @@ void NestText::plan(const Nest& nest) {
   texts_.assign(registers, "");
   register_level_.assign(registers, 0);
   const int depth = int(nest.axes.size());
-  const auto stores = std::count_if(nest.body.begin(), nest.body.end(), [](const Instr& i) { return i.code == Code::Store; });
+  const auto stores =
+      std::count_if(nest.body.begin(), nest.body.end(), [](const Instr& i) { return i.code == Code::Store; });
   stores_last_ = stores == 0 || (stores == 1 && nest.body.back().code == Code::Store);
   for (size_t k = 0; k < nest.body.size(); ++k) {
     const Instr& instr = nest.body[k];
@@ -102,7 +103,8 @@ void NestText::plan(const Nest& nest) {
   for (const Reduction& reduction : nest.reductions) uses_[reduction.value] += 2;
 }
 
-// Declares the row pointer of an access whose address is affine in the variable `inner`, if its rest is known at `limit`.
+// Declares the row pointer of an access whose address is affine in the variable `inner`, if its rest is known at
+// `limit`.
 void NestText::make_rows(const Access& access, int inner, int limit) {
   if (inner < 0 || is_variable(loops_, access.buffer)) return;
   inner_ = nest_->axes[inner].variable;
@@ -136,20 +138,24 @@ std::string NestText::row_element(const Access& access) const {
 
 std::string NestText::value(const Instr& instr) const {
   switch (instr.code) {
-    case Code::Constant: return literal(instr.dtype, instr.bits);
-    case Code::Index: return fmt::format("int64_t({})", expr(instr.expr));
+    case Code::Constant:
+      return literal(instr.dtype, instr.bits);
+    case Code::Index:
+      return fmt::format("int64_t({})", expr(instr.expr));
     case Code::Load: {
       const std::string element = row_element(instr.access);
       const bool truth = instr.dtype == DType::Bool && !is_variable(loops_, instr.access.buffer);
       return truth ? fmt::format("fr::truth({})", element) : element;
     }
-    case Code::Cast: return fmt::format("fr::cast<{}>({})", cpp_name(instr.dtype), texts_[instr.src[0]]);
+    case Code::Cast:
+      return fmt::format("fr::cast<{}>({})", cpp_name(instr.dtype), texts_[instr.src[0]]);
     case Code::Element: {
       std::string operands;
       for (int operand : instr.src) operands += (operands.empty() ? "" : ", ") + texts_[operand];
       return fmt::format("fr::{}({})", info(instr.op).name, operands);
     }
-    case Code::Store: break;
+    case Code::Store:
+      break;
   }
   throw internal_error("A store has no value.");
 }
@@ -199,13 +205,16 @@ void NestText::open_axis(const Axis& axis, bool innermost) {
     // Where a store and a load may share memory GCC would check at run time or give up; the nest says that it need not.
     bool shared = false;
     for (const Instr& instr : nest_->body) {
-      shared = shared || (instr.code == Code::Load && !is_variable(loops_, instr.access.buffer) && stored_here(instr.access.buffer));
+      shared = shared || (instr.code == Code::Load && !is_variable(loops_, instr.access.buffer) &&
+                          stored_here(instr.access.buffer));
     }
     if (shared) text_.raw("#pragma GCC ivdep");
   }
   const std::string& v = names_.symbol(axis.variable);
-  if (axis.descending) text_.open("for (int64_t {0} = {1}; {0} >= 0; --{0})", v, expr(axis.extent - 1));
-  else text_.open("for (int64_t {0} = 0; {0} < {1}; ++{0})", v, expr(axis.extent));
+  if (axis.descending)
+    text_.open("for (int64_t {0} = {1}; {0} >= 0; --{0})", v, expr(axis.extent - 1));
+  else
+    text_.open("for (int64_t {0} = 0; {0} < {1}; ++{0})", v, expr(axis.extent));
 }
 
 void NestText::write_loops() {
@@ -235,8 +244,10 @@ void NestText::write_loops() {
   }
   write_level(depth);
   for (int level = 0; level < depth; ++level) text_.close();
-  if (hoists) text_.close();
-  else if (depth == 0 && named_ > 0) text_.enclose(begin);  // registers are numbered anew in every nest
+  if (hoists)
+    text_.close();
+  else if (depth == 0 && named_ > 0)
+    text_.enclose(begin);  // registers are numbered anew in every nest
 }
 
 // Whether the loads run along the last parallel axis rather than along the last reduced one.
@@ -300,14 +311,15 @@ void NestText::write_reduction(const Reduction& reduction, size_t parallel) {
       if (axis == parallel) {
         text_.line("const int64_t {} = {};", variable, rest);
       } else {
-        text_.line("const int64_t {}_rest = {} / ({}), {} = {} - {}_rest * ({});", variable, rest, expr(axes[axis].extent),
-                   variable, rest, variable, expr(axes[axis].extent));
+        text_.line("const int64_t {}_rest = {} / ({}), {} = {} - {}_rest * ({});", variable, rest,
+                   expr(axes[axis].extent), variable, rest, variable, expr(axes[axis].extent));
         rest = variable + "_rest";
       }
     }
     write_body();
     inner_ = axes[parallel - 1].variable;
-    text_.close(fmt::format(", [&](int64_t {}, {} value) {{ {} = value; }});", column, type, row_element(reduction.target)));
+    text_.close(
+        fmt::format(", [&](int64_t {}, {} value) {{ {} = value; }});", column, type, row_element(reduction.target)));
   } else {
     const SymbolId body_inner = inner_;
     inner_ = parallel > 0 ? axes[parallel - 1].variable : kNone;
@@ -335,8 +347,10 @@ void NestText::write_reductions() {
 
 void NestText::write(const Nest& nest) {
   plan(nest);
-  if (nest.reductions.empty()) write_loops();
-  else write_reductions();
+  if (nest.reductions.empty())
+    write_loops();
+  else
+    write_reductions();
 }
 
 }  // namespace ferrule

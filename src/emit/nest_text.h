@@ -1,4 +1,5 @@
-// The C++ of one nest: loops, hoisted row pointers, one line a register, or a reduction by the templates of rt/reduce.h.
+// The C++ of one nest: loops, hoisted row pointers, one line a register, or a reduction by the templates of
+// rt/reduce.h.
 #pragma once
 
 #include <string>
@@ -51,14 +52,14 @@ class NestText {
 
   // Of the nest being written.
   const loops::Nest* nest_ = nullptr;
-  std::vector<int> levels_;         // by instruction
-  std::vector<int> uses_;           // by register
+  std::vector<int> levels_;  // by instruction
+  std::vector<int> uses_;    // by register
   std::vector<int> register_level_;
   std::vector<std::string> texts_;  // by register: how operands spell it
   std::vector<Row> rows_;
-  bool stores_last_ = false;        // no load follows a store
-  int named_ = 0;                   // registers with a line of their own so far
-  SymbolId inner_ = kNone;          // the variable that row pointers leave out
+  bool stores_last_ = false;  // no load follows a store
+  int named_ = 0;             // registers with a line of their own so far
+  SymbolId inner_ = kNone;    // the variable that row pointers leave out
 };
 
 // The buffer that owns the memory of `buffer` as a C++ pointer, and the elements to add.

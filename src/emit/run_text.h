@@ -21,9 +21,9 @@ class RunText {
  private:
   // What a function's statements name.
   struct Uses {
-    std::set<BufferId> pointers, written_pointers;     // memory behind a pointer
-    std::set<BufferId> variables, written_variables;   // scalars
-    std::set<SymbolId> symbols, defined;               // free symbols, and those that a Define sets
+    std::set<BufferId> pointers, written_pointers;    // memory behind a pointer
+    std::set<BufferId> variables, written_variables;  // scalars
+    std::set<SymbolId> symbols, defined;              // free symbols, and those that a Define sets
     bool checks = false;
   };
   Uses uses_of(const loops::Stmt& stmt) const;

@@ -35,9 +35,9 @@ struct Buffer {
   std::vector<Expr> shape;
   std::vector<Expr> strides;  // elements; as many as the rank
   Place place = Place::Arena;
-  int index = -1;             // Argument, Return, Dynamic: its number
-  BufferId base = kNone;      // Alias
-  Expr offset = 0;            // Alias: elements from the base; Arena: bytes
+  int index = -1;                // Argument, Return, Dynamic: its number
+  BufferId base = kNone;         // Alias
+  Expr offset = 0;               // Alias: elements from the base; Arena: bytes
   std::vector<BufferId> may_be;  // Pointer: what it is bound to somewhere
   Expr slot_bytes = 0;           // Arena: bytes of one slot; set by `place`
   int slots = 1;                 // memories of this size of which its Make takes one that no avoided pointer is in
@@ -46,7 +46,7 @@ struct Buffer {
 
 struct Access {
   BufferId buffer = kNone;
-  std::vector<Expr> index;  // one per axis; affine in loop variables, within bounds
+  std::vector<Expr> index;   // one per axis; affine in loop variables, within bounds
   std::optional<Expr> flat;  // instead of `index`: elements from the buffer's first, made by schedule's `collapse`
   bool operator==(const Access&) const = default;
 };
@@ -56,13 +56,13 @@ enum class Code : uint8_t { Constant, Index, Load, Element, Cast, Store };
 // One scalar operation. Registers are numbered within their Nest and assigned once.
 struct Instr {
   Code code = Code::Constant;
-  int dst = -1;            // all but Store
-  std::vector<int> src;    // Element: operands; Cast, Store: [value]
-  ElementOp op{};          // Element
+  int dst = -1;              // all but Store
+  std::vector<int> src;      // Element: operands; Cast, Store: [value]
+  ElementOp op{};            // Element
   DType dtype = DType::F64;  // of dst; Store: of the value
-  uint64_t bits = 0;       // Constant
-  Expr expr;               // Index: an int64 value
-  Access access;           // Load, Store
+  uint64_t bits = 0;         // Constant
+  Expr expr;                 // Index: an int64 value
+  Access access;             // Load, Store
 };
 
 enum class AxisKind : uint8_t { Parallel, Reduction };
@@ -161,8 +161,8 @@ struct Return {
   DType dtype = DType::F64;
   bool weak = false;
   std::vector<Expr> shape;
-  int argument = -1;   // Argument, View
-  Expr byte_offset;    // View
+  int argument = -1;          // Argument, View
+  Expr byte_offset;           // View
   std::vector<Expr> strides;  // View, in elements
 };
 
@@ -173,20 +173,20 @@ struct AliasPair {
 
 struct Loops {
   std::string name;
-  Symbols symbols;                 // the Program's, and the loop variables made since
+  Symbols symbols;  // the Program's, and the loop variables made since
   std::vector<SymbolSource> sources;
-  std::vector<Argument> arguments; // the Program's
+  std::vector<Argument> arguments;  // the Program's
   std::vector<Guard> guards;
   std::vector<Buffer> buffers;
   Block body;
   std::vector<Return> returns;
   bool returns_tuple = false;
-  bool alias_safe = false;         // right for every overlap of arguments
+  bool alias_safe = false;  // right for every overlap of arguments
   bool bounds_check = true;
-  std::vector<AliasPair> alias;    // pairs that the call must test; empty when alias_safe
+  std::vector<AliasPair> alias;                         // pairs that the call must test; empty when alias_safe
   std::vector<std::pair<BufferId, BufferId>> distinct;  // (a < b): share a root, never memory at the same time
   Expr arena_bytes = 0;
-  Expr work = 0;                   // scalar operations of a run, loops counted at their trip counts where known
+  Expr work = 0;  // scalar operations of a run, loops counted at their trip counts where known
 };
 
 // Readable text of it, for FERRULE_DUMP, ir("loops") and golden tests.

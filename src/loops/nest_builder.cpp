@@ -14,15 +14,22 @@ size_t NestBuilder::hash(const Instr& instr) {
   mix(seed, size_t(instr.dtype));
   for (int operand : instr.src) mix(seed, size_t(operand));
   switch (instr.code) {
-    case Code::Constant: mix(seed, instr.bits); break;
-    case Code::Index: mix(seed, instr.expr.hash()); break;
-    case Code::Element: mix(seed, size_t(instr.op)); break;
+    case Code::Constant:
+      mix(seed, instr.bits);
+      break;
+    case Code::Index:
+      mix(seed, instr.expr.hash());
+      break;
+    case Code::Element:
+      mix(seed, size_t(instr.op));
+      break;
     case Code::Load:
       mix(seed, instr.access.buffer);
       for (const Expr& expr : instr.access.index) mix(seed, expr.hash());
       break;
     case Code::Cast:
-    case Code::Store: break;
+    case Code::Store:
+      break;
   }
   return seed;
 }
@@ -30,12 +37,18 @@ size_t NestBuilder::hash(const Instr& instr) {
 bool NestBuilder::same(const Instr& a, const Instr& b) {
   if (a.code != b.code || a.dtype != b.dtype || a.src != b.src) return false;
   switch (a.code) {
-    case Code::Constant: return a.bits == b.bits;
-    case Code::Index: return a.expr == b.expr;
-    case Code::Element: return a.op == b.op;
-    case Code::Load: return a.access == b.access;
-    case Code::Cast: return true;
-    case Code::Store: return false;
+    case Code::Constant:
+      return a.bits == b.bits;
+    case Code::Index:
+      return a.expr == b.expr;
+    case Code::Element:
+      return a.op == b.op;
+    case Code::Load:
+      return a.access == b.access;
+    case Code::Cast:
+      return true;
+    case Code::Store:
+      return false;
   }
   return false;
 }
@@ -91,12 +104,19 @@ int NestBuilder::copy(const Instr& instr, const std::vector<int>& renamed,
   std::vector<int> operands;
   for (int operand : instr.src) operands.push_back(renamed[operand]);
   switch (instr.code) {
-    case Code::Constant: return constant(instr.dtype, instr.bits);
-    case Code::Index: return index(instr.expr.substitute(replace));
-    case Code::Load: return load(substitute(instr.access, replace), instr.dtype);
-    case Code::Element: return element(instr.op, instr.dtype, std::move(operands));
-    case Code::Cast: return cast(operands[0], instr.dtype);
-    case Code::Store: store(substitute(instr.access, replace), operands[0]); return -1;
+    case Code::Constant:
+      return constant(instr.dtype, instr.bits);
+    case Code::Index:
+      return index(instr.expr.substitute(replace));
+    case Code::Load:
+      return load(substitute(instr.access, replace), instr.dtype);
+    case Code::Element:
+      return element(instr.op, instr.dtype, std::move(operands));
+    case Code::Cast:
+      return cast(operands[0], instr.dtype);
+    case Code::Store:
+      store(substitute(instr.access, replace), operands[0]);
+      return -1;
   }
   return -1;
 }

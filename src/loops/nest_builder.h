@@ -22,8 +22,8 @@ class NestBuilder {
   void store(Access access, int value);
   DType dtype(int value) const { return dtypes_[value]; }
 
-  // Appends an instruction of another nest: operands renamed by `renamed`, symbols replaced by `replace`. Returns the new
-  // register, -1 for a store.
+  // Appends an instruction of another nest: operands renamed by `renamed`, symbols replaced by `replace`. Returns the
+  // new register, -1 for a store.
   int copy(const Instr& instr, const std::vector<int>& renamed,
            const std::function<std::optional<Expr>(SymbolId)>& replace);
 

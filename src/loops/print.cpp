@@ -49,38 +49,64 @@ class Printer {
   void print_buffer(const Buffer& buffer) {
     std::string where;
     switch (buffer.place) {
-      case Place::Argument: where = fmt::format("argument {}", buffer.index); break;
-      case Place::Return: where = fmt::format("return {}", buffer.index); break;
-      case Place::Dynamic: where = fmt::format("dynamic {}", buffer.index); break;
-      case Place::Constant: where = fmt::format("constant {} bytes", buffer.bytes.size()); break;
-      case Place::Arena: where = fmt::format("arena {}", text(buffer.offset)); break;
-      case Place::Scratch: where = "scratch"; break;
-      case Place::Local: where = "local"; break;
+      case Place::Argument:
+        where = fmt::format("argument {}", buffer.index);
+        break;
+      case Place::Return:
+        where = fmt::format("return {}", buffer.index);
+        break;
+      case Place::Dynamic:
+        where = fmt::format("dynamic {}", buffer.index);
+        break;
+      case Place::Constant:
+        where = fmt::format("constant {} bytes", buffer.bytes.size());
+        break;
+      case Place::Arena:
+        where = fmt::format("arena {}", text(buffer.offset));
+        break;
+      case Place::Scratch:
+        where = "scratch";
+        break;
+      case Place::Local:
+        where = "local";
+        break;
       case Place::Pointer: {
         for (BufferId b : buffer.may_be) where += (where.empty() ? "pointer " : " or ") + loops_.buffers[b].name;
         break;
       }
-      case Place::Alias: where = fmt::format("alias {} + {}", loops_.buffers[buffer.base].name, text(buffer.offset)); break;
+      case Place::Alias:
+        where = fmt::format("alias {} + {}", loops_.buffers[buffer.base].name, text(buffer.offset));
+        break;
     }
     if (buffer.slots > 1) where += fmt::format(" slots {}", buffer.slots);
-    line("buffer {}: {}{} strides {} {}", buffer.name, short_name(buffer.dtype), list(buffer.shape), list(buffer.strides),
-         where);
+    line("buffer {}: {}{} strides {} {}", buffer.name, short_name(buffer.dtype), list(buffer.shape),
+         list(buffer.strides), where);
   }
 
   void print_instr(const Instr& instr) {
     const std::string_view type = short_name(instr.dtype);
     switch (instr.code) {
-      case Code::Constant: line("r{} = constant {} {:#x}", instr.dst, type, instr.bits); break;
-      case Code::Index: line("r{} = index {}", instr.dst, text(instr.expr)); break;
-      case Code::Load: line("r{} = load {}", instr.dst, text(instr.access)); break;
+      case Code::Constant:
+        line("r{} = constant {} {:#x}", instr.dst, type, instr.bits);
+        break;
+      case Code::Index:
+        line("r{} = index {}", instr.dst, text(instr.expr));
+        break;
+      case Code::Load:
+        line("r{} = load {}", instr.dst, text(instr.access));
+        break;
       case Code::Element: {
         std::string operands;
         for (int operand : instr.src) operands += fmt::format("{}r{}", operands.empty() ? "" : ", ", operand);
         line("r{} = {} {} {}", instr.dst, info(instr.op).name, type, operands);
         break;
       }
-      case Code::Cast: line("r{} = cast {} r{}", instr.dst, type, instr.src[0]); break;
-      case Code::Store: line("store {} = r{}", text(instr.access), instr.src[0]); break;
+      case Code::Cast:
+        line("r{} = cast {} r{}", instr.dst, type, instr.src[0]);
+        break;
+      case Code::Store:
+        line("store {} = r{}", text(instr.access), instr.src[0]);
+        break;
     }
   }
 
@@ -119,7 +145,8 @@ class Printer {
   void print_stmt(const BindAll& all) {
     std::string binds;
     for (const Bind& bind : all.binds) {
-      binds += fmt::format("{}{} = &{}", binds.empty() ? "" : ", ", loops_.buffers[bind.pointer].name, text(bind.target));
+      binds +=
+          fmt::format("{}{} = &{}", binds.empty() ? "" : ", ", loops_.buffers[bind.pointer].name, text(bind.target));
     }
     line("bind {}", binds);
   }
@@ -140,15 +167,24 @@ class Printer {
 
   void print_return(const Return& ret) {
     switch (ret.kind) {
-      case FR_RETURN_ARRAY: line("return array {}{}", short_name(ret.dtype), list(ret.shape)); break;
-      case FR_RETURN_DYNAMIC: line("return dynamic {}{}", short_name(ret.dtype), list(ret.shape)); break;
-      case FR_RETURN_SCALAR: line("return {}scalar {}", ret.weak ? "weak " : "", short_name(ret.dtype)); break;
-      case FR_RETURN_ARGUMENT: line("return argument {}", loops_.arguments[ret.argument].name); break;
+      case FR_RETURN_ARRAY:
+        line("return array {}{}", short_name(ret.dtype), list(ret.shape));
+        break;
+      case FR_RETURN_DYNAMIC:
+        line("return dynamic {}{}", short_name(ret.dtype), list(ret.shape));
+        break;
+      case FR_RETURN_SCALAR:
+        line("return {}scalar {}", ret.weak ? "weak " : "", short_name(ret.dtype));
+        break;
+      case FR_RETURN_ARGUMENT:
+        line("return argument {}", loops_.arguments[ret.argument].name);
+        break;
       case FR_RETURN_VIEW:
         line("return view {} + {} bytes {} strides {}", loops_.arguments[ret.argument].name, text(ret.byte_offset),
              list(ret.shape), list(ret.strides));
         break;
-      default: line("return none");
+      default:
+        line("return none");
     }
   }
 

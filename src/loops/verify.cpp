@@ -11,8 +11,8 @@ namespace {
 class Verifier {
  public:
   explicit Verifier(const Loops& loops) : loops_(loops), defined_(entry_symbols(loops)) {
-    // A symbol that a Define gives a value anywhere is a variable of the run; order is checked for loop variables alone,
-    // because the extents of carried views are defined at their binds.
+    // A symbol that a Define gives a value anywhere is a variable of the run; order is checked for loop variables
+    // alone, because the extents of carried views are defined at their binds.
     for_each_stmt(loops.body, [&](const Stmt& stmt) {
       if (const Define* define = std::get_if<Define>(&stmt.node)) defined_[define->symbol] = true;
     });
@@ -55,7 +55,8 @@ class Verifier {
     require(access.buffer < loops_.buffers.size(), "access to no buffer");
     const Buffer& buffer = loops_.buffers[access.buffer];
     require(access.flat || access.index.size() == buffer.shape.size(),
-            fmt::format("access to '{}' has {} indices for rank {}", buffer.name, access.index.size(), buffer.shape.size()));
+            fmt::format("access to '{}' has {} indices for rank {}", buffer.name, access.index.size(),
+                        buffer.shape.size()));
     for (const Expr& expr : access.index) check_expr(expr, "an index");
     if (access.flat) check_expr(*access.flat, "an index");
   }
@@ -78,15 +79,18 @@ class Verifier {
     for (const Axis& axis : nest.axes) defined_[axis.variable] = true;
     std::vector<DType> types;
     for (const Instr& instr : nest.body) {
-      for (int operand : instr.src) require(operand >= 0 && size_t(operand) < types.size(), "a register before its value");
+      for (int operand : instr.src)
+        require(operand >= 0 && size_t(operand) < types.size(), "a register before its value");
       if (instr.code == Code::Load || instr.code == Code::Store) {
         check_access(instr.access);
         const DType stored = loops_.buffers[instr.access.buffer].dtype;
-        require(instr.dtype == stored, fmt::format("access to '{}' has another dtype", loops_.buffers[instr.access.buffer].name));
+        require(instr.dtype == stored,
+                fmt::format("access to '{}' has another dtype", loops_.buffers[instr.access.buffer].name));
       }
       if (instr.code == Code::Index) check_expr(instr.expr, "an index value");
       if (instr.code == Code::Element) {
-        require(int(instr.src.size()) == info(instr.op).arity, fmt::format("'{}' has a wrong arity", info(instr.op).name));
+        require(int(instr.src.size()) == info(instr.op).arity,
+                fmt::format("'{}' has a wrong arity", info(instr.op).name));
       }
       if (instr.code == Code::Store) {
         require(instr.src.size() == 1 && types[instr.src[0]] == instr.dtype, "a store of another dtype");
@@ -132,7 +136,8 @@ class Verifier {
     for (const Bind& bind : all.binds) {
       check_access(bind.target);
       require(loops_.buffers[bind.pointer].place == Place::Pointer, "a bind of no pointer");
-      require(loops_.buffers[bind.pointer].dtype == loops_.buffers[bind.target.buffer].dtype, "a bind to another dtype");
+      require(loops_.buffers[bind.pointer].dtype == loops_.buffers[bind.target.buffer].dtype,
+              "a bind to another dtype");
     }
   }
   void check_stmt(const Make& make) { require(make.buffer < loops_.buffers.size(), "no buffer to make"); }

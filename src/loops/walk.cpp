@@ -51,7 +51,8 @@ Aliases::Aliases(const Loops& loops) : distinct_(loops.distinct) {
   roots_.resize(count);
   for (BufferId b = 0; b < count; ++b) {
     if (loops.alias_safe) {
-      const bool any = std::any_of(arguments.begin(), arguments.end(), [&](BufferId a) { return roots[b].count(a) > 0; });
+      const bool any =
+          std::any_of(arguments.begin(), arguments.end(), [&](BufferId a) { return roots[b].count(a) > 0; });
       if (any) roots[b].insert(arguments.begin(), arguments.end());
     }
     roots_[b].assign(roots[b].begin(), roots[b].end());

@@ -42,7 +42,8 @@ std::vector<SymbolId> free_symbols(const Nest& nest);
 // Elements from the first element of the buffer's memory pointer.
 Expr linear_address(const Loops& loops, const Access& access);
 
-// Removes buffers that no statement touches and renumbers the rest; buffers of arguments stay, descriptors describe them.
+// Removes buffers that no statement touches and renumbers the rest; buffers of arguments stay, descriptors describe
+// them.
 void remove_unused_buffers(Loops& loops);
 
 // The variable of axis `depth`, shared by all nests.

@@ -135,7 +135,9 @@ BufferId Lowering::memory_for(ValueId value, const ValueType& type) {
   if (memory_[value] != kNone) return memory_[value];
   const auto returned = returned_.find(value);
   const bool direct = type.kind == ValueKind::Array && returned != returned_.end();
-  const BufferId id = new_buffer(direct ? fmt::format("result{}", returned->second) : type.kind == ValueKind::Array ? "tmp" : "s",
+  const BufferId id = new_buffer(direct                          ? fmt::format("result{}", returned->second)
+                                 : type.kind == ValueKind::Array ? "tmp"
+                                                                 : "s",
                                  type.dtype, canonical(type.shape));
   if (direct) {
     const bool known = out_.returns[returned->second].kind == FR_RETURN_ARRAY;
@@ -165,9 +167,9 @@ void Lowering::plan_returns() {
       ret.dtype = type.dtype;
       ret.shape = canonical(type.shape);
       ret.weak = type.weak;
-      ret.kind = type.kind == ValueKind::Scalar      ? FR_RETURN_SCALAR
-                 : known_at_entry(ret.shape) ? FR_RETURN_ARRAY
-                                             : FR_RETURN_DYNAMIC;
+      ret.kind = type.kind == ValueKind::Scalar ? FR_RETURN_SCALAR
+                 : known_at_entry(ret.shape)    ? FR_RETURN_ARRAY
+                                                : FR_RETURN_DYNAMIC;
       BufferId base = type.kind == ValueKind::View ? type.buffer : kNone;
       Expr offset = 0;
       while (base != kNone && out_.buffers[base].place == loops::Place::Alias) {

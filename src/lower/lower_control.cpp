@@ -103,8 +103,8 @@ void Lowering::assign(const std::vector<BufferId>& targets, const std::vector<st
     }
     defines.push_back({.symbol = symbol, .value = {.buffer = buffer}});
   }
-  // What is overwritten below and still to be read moves aside first: by memory, except for arrays that change their shape,
-  // whose copies have the new one.
+  // What is overwritten below and still to be read moves aside first: by memory, except for arrays that change their
+  // shape, whose copies have the new one.
   std::map<BufferId, BufferId> aside;
   std::vector<BufferId> reshaped(sources.size(), kNone);
   for (size_t i = 0; i < sources.size(); ++i) {
@@ -130,8 +130,10 @@ void Lowering::assign(const std::vector<BufferId>& targets, const std::vector<st
   for (size_t i = 0; i < sources.size(); ++i) {
     if (targets[i] == kNone || memory_[sources[i]] == targets[i] || reshaped[i] != kNone) continue;
     const auto moved_aside = aside.find(memory_[sources[i]]);
-    if (moved_aside != aside.end()) copy_memory(moved_aside->second, targets[i], out_.buffers[targets[i]].shape);
-    else copy(sources[i], targets[i]);
+    if (moved_aside != aside.end())
+      copy_memory(moved_aside->second, targets[i], out_.buffers[targets[i]].shape);
+    else
+      copy(sources[i], targets[i]);
   }
   if (!binds.binds.empty()) append({std::move(binds)});
   for (const loops::Define& define : defines) append({define});

@@ -49,7 +49,8 @@ int Lowering::read(NestBuilder& body, ValueId value, const std::vector<Expr>& in
   }
   if (type.kind == ValueKind::View) return body.load(view_access(type, index), type.dtype);
   if (memory_[value] == kNone) throw internal_error("A value is read before it is lowered.");
-  return body.load({.buffer = memory_[value], .index = type.kind == ValueKind::Scalar ? std::vector<Expr>{} : index}, type.dtype);
+  return body.load({.buffer = memory_[value], .index = type.kind == ValueKind::Scalar ? std::vector<Expr>{} : index},
+                   type.dtype);
 }
 
 void Lowering::finish_nest(Domain domain, NestBuilder& body, int site) {
@@ -98,12 +99,21 @@ void Lowering::lower_elementwise(const Op& op) {
   for (ValueId operand : op.operands) operands.push_back(read(body, operand, over.index));
   int value = -1;
   switch (op.kind) {
-    case OpKind::Elementwise: value = body.element(op.element_op, type.dtype, std::move(operands)); break;
+    case OpKind::Elementwise:
+      value = body.element(op.element_op, type.dtype, std::move(operands));
+      break;
     case OpKind::Reduce:  // over no axis
-    case OpKind::Cast: value = body.cast(operands[0], type.dtype); break;
-    case OpKind::Fill: value = operands[0]; break;
-    case OpKind::Iota: value = body.cast(body.index(over.index[op.axes[0]]), type.dtype); break;
-    default: throw internal_error("Not an element-wise operation.");
+    case OpKind::Cast:
+      value = body.cast(operands[0], type.dtype);
+      break;
+    case OpKind::Fill:
+      value = operands[0];
+      break;
+    case OpKind::Iota:
+      value = body.cast(body.index(over.index[op.axes[0]]), type.dtype);
+      break;
+    default:
+      throw internal_error("Not an element-wise operation.");
   }
   body.store({.buffer = target, .index = over.index}, value);
   finish_nest(std::move(over), body, op.site);
@@ -152,12 +162,12 @@ void Lowering::lower_reduce(const Op& op) {
       if (is_reduced != reduced) continue;
       const Expr extent = canonical(source.shape[axis]);
       // A reduction keeps one axis at least: a nest with a reduction has a reduction axis.
-      const bool needed = reduced && axis == size_t(op.axes.back()) && (nest.axes.empty() || nest.axes.back().kind != AxisKind::Reduction);
+      const bool needed = reduced && axis == size_t(op.axes.back()) &&
+                          (nest.axes.empty() || nest.axes.back().kind != AxisKind::Reduction);
       if (!extent.is_constant(1) || needed) {
         const SymbolId variable = loops::axis_variable(out_.symbols, int(nest.axes.size()));
-        nest.axes.push_back({.variable = variable,
-                             .extent = extent,
-                             .kind = reduced ? AxisKind::Reduction : AxisKind::Parallel});
+        nest.axes.push_back(
+            {.variable = variable, .extent = extent, .kind = reduced ? AxisKind::Reduction : AxisKind::Parallel});
         index[axis] = Expr::symbol(variable);
       }
       if (!reduced) result.push_back(index[axis]);
@@ -174,20 +184,35 @@ void Lowering::lower_reduce(const Op& op) {
 void Lowering::lower_op(const Op& op) {
   switch (op.kind) {
     case OpKind::Constant:
-    case OpKind::Size: immediate_[op.results[0]] = &op; break;
+    case OpKind::Size:
+      immediate_[op.results[0]] = &op;
+      break;
     case OpKind::Symbolize:
       append({loops::Define{.symbol = op.symbol, .value = scalar_access(op.operands[0])}});
       break;
     case OpKind::Elementwise:
     case OpKind::Cast:
     case OpKind::Iota:
-    case OpKind::Fill: lower_elementwise(op); break;
-    case OpKind::Remap: lower_remap(op); break;
-    case OpKind::View: break;
-    case OpKind::Load: lower_load(op); break;
-    case OpKind::Store: lower_store(op); break;
-    case OpKind::Alloc: append({loops::Make{.buffer = op.buffer, .avoid = facts_.avoid[op.buffer]}}); break;
-    case OpKind::Reduce: lower_reduce(op); break;
+    case OpKind::Fill:
+      lower_elementwise(op);
+      break;
+    case OpKind::Remap:
+      lower_remap(op);
+      break;
+    case OpKind::View:
+      break;
+    case OpKind::Load:
+      lower_load(op);
+      break;
+    case OpKind::Store:
+      lower_store(op);
+      break;
+    case OpKind::Alloc:
+      append({loops::Make{.buffer = op.buffer, .avoid = facts_.avoid[op.buffer]}});
+      break;
+    case OpKind::Reduce:
+      lower_reduce(op);
+      break;
     case OpKind::Check: {
       loops::Check check{.code = op.code, .site = op.site};
       if (op.condition) {
@@ -199,9 +224,15 @@ void Lowering::lower_op(const Op& op) {
       append({std::move(check)});
       break;
     }
-    case OpKind::For: lower_for(op); break;
-    case OpKind::While: lower_while(op); break;
-    case OpKind::If: lower_if(op); break;
+    case OpKind::For:
+      lower_for(op);
+      break;
+    case OpKind::While:
+      lower_while(op);
+      break;
+    case OpKind::If:
+      lower_if(op);
+      break;
   }
 }
 

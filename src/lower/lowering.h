@@ -83,12 +83,12 @@ class Lowering {
   loops::Loops out_;
   Facts entry_facts_;
   std::vector<bool> entry_known_;
-  std::vector<bool> symbolized_;               // symbols that a Symbolize defines
-  std::vector<BufferId> memory_;               // by ValueId: scalars and arrays that live in memory
-  std::vector<const Op*> immediate_;           // by ValueId: Constant and Size
-  std::unordered_map<ValueId, int> returned_;  // values whose memory is a return's
+  std::vector<bool> symbolized_;                       // symbols that a Symbolize defines
+  std::vector<BufferId> memory_;                       // by ValueId: scalars and arrays that live in memory
+  std::vector<const Op*> immediate_;                   // by ValueId: Constant and Size
+  std::unordered_map<ValueId, int> returned_;          // values whose memory is a return's
   std::unordered_map<BufferId, int> returned_buffer_;  // Transients that are a return as they stand
-  std::vector<bool> elided_;                   // by ValueId: Loads of such a Transient
+  std::vector<bool> elided_;                           // by ValueId: Loads of such a Transient
   std::unordered_map<std::string, int> names_;
   loops::Block* block_ = nullptr;
 };

@@ -46,7 +46,7 @@ int32_t view_return(FrCallCtx* ctx, int32_t ret, int32_t arg, int64_t byte_offse
                     const int64_t* strides) try {
   const std::lock_guard lock(ctx->lock);
   ctx->get_extras().returns.push_back({ret, std::vector<int64_t>(shape, shape + rank), nullptr, arg, byte_offset,
-                          std::vector<int64_t>(strides, strides + rank)});
+                                       std::vector<int64_t>(strides, strides + rank)});
   return FR_OK;
 } catch (const std::bad_alloc&) {
   out_of_memory(ctx, 0);

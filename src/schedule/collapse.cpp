@@ -27,7 +27,8 @@ class Collapser {
   bool can_merge(const Nest& nest, const Axis& outer, const Axis& inner) const {
     if (outer.kind != inner.kind || outer.descending != inner.descending) return false;
     for (const Instr& instr : nest.body) {
-      if (instr.code == Code::Index && (instr.expr.uses(outer.variable) || instr.expr.uses(inner.variable))) return false;
+      if (instr.code == Code::Index && (instr.expr.uses(outer.variable) || instr.expr.uses(inner.variable)))
+        return false;
     }
     bool fits = true;
     for_each_access(nest, [&](const Access& access, bool) {

@@ -10,11 +10,16 @@ enum class Sign { Zero, Positive, Negative, NotNegative, NotPositive };
 
 Sign flipped(Sign sign) {
   switch (sign) {
-    case Sign::Positive: return Sign::Negative;
-    case Sign::Negative: return Sign::Positive;
-    case Sign::NotNegative: return Sign::NotPositive;
-    case Sign::NotPositive: return Sign::NotNegative;
-    case Sign::Zero: break;
+    case Sign::Positive:
+      return Sign::Negative;
+    case Sign::Negative:
+      return Sign::Positive;
+    case Sign::NotNegative:
+      return Sign::NotPositive;
+    case Sign::NotPositive:
+      return Sign::NotNegative;
+    case Sign::Zero:
+      break;
   }
   return Sign::Zero;
 }
@@ -42,7 +47,8 @@ struct Scope {
 };
 
 // Distances along all axes for a load and a store of one buffer: nullopt unknown; empty: they never meet.
-std::optional<std::vector<Sign>> distances(const Access& load, const Access& store, const std::vector<Axis>& axes, Facts& facts) {
+std::optional<std::vector<Sign>> distances(const Access& load, const Access& store, const std::vector<Axis>& axes,
+                                           Facts& facts) {
   if (never_meet(load, store, axes, facts)) return std::vector<Sign>{};
   std::vector<Sign> result(axes.size(), Sign::Zero);
   std::vector<bool> seen(axes.size(), false);
@@ -112,7 +118,7 @@ bool never_meet(const Access& a, const Access& b, const std::vector<Axis>& axes,
 }
 
 std::optional<Nest> ordered_for_old_values(Nest nest, const Aliases& aliases, Facts& facts) {
-  if (nest.axes.empty()) return nest;  // one iteration, which loads before it stores
+  if (nest.axes.empty()) return nest;   // one iteration, which loads before it stores
   std::vector<std::vector<Sign>> open;  // distances that are not zero everywhere
   for (const Instr& store : nest.body) {
     if (store.code != Code::Store) continue;

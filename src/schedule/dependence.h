@@ -9,9 +9,9 @@
 
 namespace ferrule::loops {
 
-// The nest with an order in which every load sees what memory held before the nest began: Free where no iteration writes what
-// another one reads, Sequential with chosen directions where all distances agree. nullopt where no such order is known; the
-// right-hand side then needs memory of its own. `facts` hold where the nest stands.
+// The nest with an order in which every load sees what memory held before the nest began: Free where no iteration
+// writes what another one reads, Sequential with chosen directions where all distances agree. nullopt where no such
+// order is known; the right-hand side then needs memory of its own. `facts` hold where the nest stands.
 std::optional<Nest> ordered_for_old_values(Nest nest, const Aliases& aliases, Facts& facts);
 
 // Whether two accesses in iterations of the same axes never touch the same element.

@@ -11,8 +11,9 @@
 namespace ferrule::loops {
 namespace {
 
-// What an element stored and read back costs, in the units of ops.def: repeated work up to it is worth the memory traffic.
-// Measured on a limited diffusion (2026-11): its Laplacian, of cost 8 and read at five maps, is faster recomputed.
+// What an element stored and read back costs, in the units of ops.def: repeated work up to it is worth the memory
+// traffic. Measured on a limited diffusion (2026-11): its Laplacian, of cost 8 and read at five maps, is faster
+// recomputed.
 constexpr int64_t kTrafficCost = 40;
 // Longest body that inlining builds; beyond it GCC's register allocation and compile time suffer.
 constexpr size_t kLongestBody = 600;
@@ -138,8 +139,10 @@ class Inliner {
 
   void assume(const For& loop) {
     const std::optional<int64_t> step = loop.step.constant();
-    if (step && *step < 0) facts_.assume_loop(loop.variable, loop.hi + 1, loop.lo + 1);
-    else facts_.assume_loop(loop.variable, loop.lo, loop.hi);
+    if (step && *step < 0)
+      facts_.assume_loop(loop.variable, loop.hi + 1, loop.lo + 1);
+    else
+      facts_.assume_loop(loop.variable, loop.lo, loop.hi);
   }
 
   void pull_producers(Nest& nest, const Path& path) {
@@ -156,7 +159,8 @@ class Inliner {
       const Producer& producer = producers_[latest];
       const Nest made = std::get<Nest>(producer.path.back().block->at(producer.path.back().at).node);
       std::optional<Nest> merged;
-      if (is_worth_it(nest, made, latest, path) && is_unchanged(made, producer.path, path)) merged = merge(nest, made, latest);
+      if (is_worth_it(nest, made, latest, path) && is_unchanged(made, producer.path, path))
+        merged = merge(nest, made, latest);
       if (!merged) {
         refused.insert(latest);
         continue;
@@ -207,7 +211,8 @@ class Inliner {
     const Path& from = producers_.at(buffer).path;
     // Into a loop only what costs nothing there.
     bool deeper = false;
-    for (size_t level = from.size(); level < path.size(); ++level) deeper = deeper || !std::holds_alternative<If>(path[level].owner->node);
+    for (size_t level = from.size(); level < path.size(); ++level)
+      deeper = deeper || !std::holds_alternative<If>(path[level].owner->node);
     const bool scalar = loops_.buffers[buffer].shape.empty();
     if (scalar) {
       if (deeper || !consumer.axes.empty()) return work == 0 && !reads_memory(loops_, producer);
@@ -220,7 +225,8 @@ class Inliner {
     for (const Instr& instr : consumer.body) {
       if (instr.code != Code::Load || instr.access.buffer != buffer) continue;
       for (size_t axis = 0; axis < consumer.axes.size(); ++axis) {
-        for (const Expr& index : instr.access.index) varies[axis] = varies[axis] || index.uses(consumer.axes[axis].variable);
+        for (const Expr& index : instr.access.index)
+          varies[axis] = varies[axis] || index.uses(consumer.axes[axis].variable);
       }
     }
     const bool everywhere = std::all_of(varies.begin(), varies.end(), [](bool v) { return v; });
@@ -268,7 +274,8 @@ class Inliner {
     Block one{stmt};
     for_each_stmt(one, [&](const Stmt& s) {
       if (const BindAll* all = std::get_if<BindAll>(&s.node)) {
-        for (const Bind& bind : all->binds) changed = changed || std::count(reads.begin(), reads.end(), bind.pointer) > 0;
+        for (const Bind& bind : all->binds)
+          changed = changed || std::count(reads.begin(), reads.end(), bind.pointer) > 0;
       }
       if (const Make* make = std::get_if<Make>(&s.node)) touches(make->buffer);
       if (const Define* define = std::get_if<Define>(&s.node)) {
@@ -305,12 +312,17 @@ class Inliner {
       };
       std::vector<int> inner;
       for (const Instr& made : producer.body) {
-        if (made.code == Code::Store) result = inner[made.src[0]];
-        else inner.push_back(body.copy(made, inner, replace));
+        if (made.code == Code::Store)
+          result = inner[made.src[0]];
+        else
+          inner.push_back(body.copy(made, inner, replace));
       }
       renamed.push_back(result);
     }
-    Nest merged{.axes = consumer.axes, .order = consumer.order, .body = body.finish(), .reductions = consumer.reductions,
+    Nest merged{.axes = consumer.axes,
+                .order = consumer.order,
+                .body = body.finish(),
+                .reductions = consumer.reductions,
                 .site = consumer.site};
     for (Reduction& reduction : merged.reductions) reduction.value = renamed[reduction.value];
     remove_unused(merged);

@@ -56,7 +56,8 @@ class Joiner {
   bool independent(const Nest& first, const Nest& second) const {
     bool free = true;
     for_each_access(first, [&](const Access& a, bool a_written) {
-      for_each_access(second, [&](const Access& b, bool b_written) { free = free && !conflicts(a, a_written, b, b_written); });
+      for_each_access(second,
+                      [&](const Access& b, bool b_written) { free = free && !conflicts(a, a_written, b, b_written); });
     });
     return free;
   }
@@ -67,7 +68,8 @@ class Joiner {
     if (first.axes.size() != second.axes.size() || first.axes.empty()) return false;
     if (first.body.size() + second.body.size() > kLongestBody) return false;
     for (size_t k = 0; k < first.axes.size(); ++k) {
-      if (first.axes[k].variable != second.axes[k].variable || !(first.axes[k].extent == second.axes[k].extent)) return false;
+      if (first.axes[k].variable != second.axes[k].variable || !(first.axes[k].extent == second.axes[k].extent))
+        return false;
     }
     bool shares = false, fits = true;
     for_each_access(first, [&](const Access& a, bool a_written) {
@@ -115,11 +117,13 @@ class Joiner {
     for (Stmt& stmt : block) {
       if (For* loop = std::get_if<For>(&stmt.node)) drop_stores(loop->body, read);
       if (While* loop = std::get_if<While>(&stmt.node)) drop_stores(loop->test, read), drop_stores(loop->body, read);
-      if (If* branch = std::get_if<If>(&stmt.node)) drop_stores(branch->then_block, read), drop_stores(branch->else_block, read);
+      if (If* branch = std::get_if<If>(&stmt.node))
+        drop_stores(branch->then_block, read), drop_stores(branch->else_block, read);
       Nest* nest = std::get_if<Nest>(&stmt.node);
       if (nest == nullptr || !nest->reductions.empty()) continue;
       const size_t count = nest->body.size();
-      std::erase_if(nest->body, [&](const Instr& instr) { return instr.code == Code::Store && !read[instr.access.buffer]; });
+      std::erase_if(nest->body,
+                    [&](const Instr& instr) { return instr.code == Code::Store && !read[instr.access.buffer]; });
       if (nest->body.size() != count) remove_unused(*nest);
     }
     std::erase_if(block, [&](const Stmt& stmt) {

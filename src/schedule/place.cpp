@@ -115,8 +115,10 @@ class Lives {
 
 void assume(Facts& facts, const For& loop) {
   const std::optional<int64_t> step = loop.step.constant();
-  if (step && *step < 0) facts.assume_loop(loop.variable, loop.hi + 1, loop.lo + 1);
-  else facts.assume_loop(loop.variable, loop.lo, loop.hi);
+  if (step && *step < 0)
+    facts.assume_loop(loop.variable, loop.hi + 1, loop.lo + 1);
+  else
+    facts.assume_loop(loop.variable, loop.lo, loop.hi);
 }
 
 bool known_at_entry(const Expr& expr, const std::vector<bool>& entry) {
@@ -139,7 +141,8 @@ std::optional<Expr> size_at_entry(const Buffer& buffer, const std::vector<const 
     if (!base.prove_nonnegative(extent)) extent = max(extent, 0);
     bytes = bytes * extent;
   }
-  if (const std::optional<int64_t> count = bytes.constant()) return Expr((*count + kAlignment - 1) / kAlignment * kAlignment);
+  if (const std::optional<int64_t> count = bytes.constant())
+    return Expr((*count + kAlignment - 1) / kAlignment * kAlignment);
   return floordiv(bytes + (kAlignment - 1), kAlignment) * Expr(kAlignment);
 }
 
@@ -235,14 +238,16 @@ Loops place(Loops loops) {
       continue;
     }
     const std::optional<int64_t> constant = one->constant();
-    if (constant && buffer.slots == 1 && !life.pointed && *constant <= kStackArray && stack + *constant <= kStackTotal) {
+    if (constant && buffer.slots == 1 && !life.pointed && *constant <= kStackArray &&
+        stack + *constant <= kStackTotal) {
       buffer.place = Place::Local;
       if (!buffer.shape.empty()) stack += *constant;
       continue;
     }
     const Expr bytes = *one * Expr(int64_t(buffer.slots));
-    const auto free = std::find_if(slots.begin(), slots.end(),
-                                   [&](const Slot& slot) { return slot.bytes == bytes && slot.busy_until < life.first; });
+    const auto free = std::find_if(slots.begin(), slots.end(), [&](const Slot& slot) {
+      return slot.bytes == bytes && slot.busy_until < life.first;
+    });
     if (free != slots.end()) {
       buffer.offset = free->offset;
       free->busy_until = life.last;

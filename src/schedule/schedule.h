@@ -12,7 +12,7 @@ struct SchedulePass {
   const char* name;
   const char* what;  // one line, for --help and explain()
   loops::Loops (*run)(loops::Loops loops);
-  bool required;     // cannot be switched off (`place`)
+  bool required;  // cannot be switched off (`place`)
 };
 
 // In order: inline producers into consumers, join neighbours, collapse axes, order axes, place buffers.

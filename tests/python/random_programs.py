@@ -117,11 +117,14 @@ def source(seed: int) -> str:
     )
 
 
-def arguments(seed: int, n: int, integers: bool) -> list:
-    """Arguments of `f` for size n."""
+def arguments(seed: int, n: int, integers: bool, strided: bool) -> list:
+    """Arguments of `f` for size n; strided: with gaps, reversed, in Fortran order or with gaps in two dimensions."""
     rng = np.random.default_rng(seed)
 
     def make(*shape: int) -> np.ndarray:
         return rng.integers(-5, 6, shape) if integers else np.round(rng.standard_normal(shape) * 4) / 2
 
+    if strided:
+        matrix = np.asfortranarray(make(n, n)) if seed % 2 else make(n, 2 * n)[:, ::2]
+        return [make(2 * n)[::2], make(n)[::-1], matrix, n, int(rng.integers(0, 4)), 0.5]
     return [make(n), make(n), make(n, n), n, int(rng.integers(0, 4)), 0.5]

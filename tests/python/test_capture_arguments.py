@@ -135,6 +135,27 @@ def test_content_of_global_arrays_is_not_baked_in():
     assert capture(summed, (np.zeros(3),), {}).hidden
 
 
+TABLES = {"rate": 2.0, "base": np.arange(3.0)}
+ROWS = [np.arange(3.0)]
+
+
+def test_arrays_in_a_global_dict_are_fetched_at_the_call():
+    def uses_tables(x):
+        return x * TABLES["rate"] + TABLES["base"]
+
+    captured = capture(uses_tables, (np.zeros(3),), {})
+    assert [info.path for info in captured.hidden] == [(TABLES, "base")]
+    assert [(item.owner is TABLES, item.name, item.value) for item in captured.globals_read] == [
+        (True, "rate", 2.0)
+    ]
+
+    def uses_rows(x):
+        return x + ROWS[0]
+
+    with pytest.raises(errors.Unsupported, match="list 'ROWS'"):
+        capture(uses_rows, (np.zeros(3),), {})
+
+
 def test_writing_a_global_array_is_an_error():
     def writes(x):
         TABLE[0] = 1.0

@@ -641,3 +641,44 @@ def test_objects_made_by_the_program_are_not_noted():
 
     captured = capture(fn, (np.ones(3),), {})
     assert {read.name for read in captured.globals_read} <= {"Model", "capture", "np"}
+
+
+def test_a_write_to_a_carried_array_reaches_the_array_that_the_loop_began_with():
+    def fn(x, n):
+        origin = x + 1.0
+        current = origin
+        for i in range(n):
+            current[0] = 7.0 + i
+            current = current * 2.0
+        return origin, current
+
+    compiled = evaluated(fn)
+    for n in (3, 1, 0):
+        compare(fn(np.arange(4.0), n), compiled(np.arange(4.0), n))
+
+
+def test_lists_of_arrays_are_carried_item_by_item():
+    def fn(x, n):
+        buffers = [x, x * 2.0]
+        for i in range(n):
+            buffers = [buffers[1], buffers[0]]
+            buffers[0][0] = i
+        return buffers[0], buffers[1]
+
+    compiled = evaluated(fn)
+    for n in (3, 0):
+        compare(fn(np.arange(4.0), n), compiled(np.arange(4.0), n))
+
+
+def test_names_of_one_array_stay_so_where_the_loop_has_no_iteration():
+    def fn(x, n):
+        origin = x + 1.0
+        current = origin
+        for _ in range(n):
+            current = current * 2.0
+        current[0] = 100.0
+        return origin, current
+
+    compiled = evaluated(fn)
+    for n in (3, 0, 1):
+        compare(fn(np.arange(4.0), n), compiled(np.arange(4.0), n))

@@ -34,8 +34,8 @@ def test_agrees_with_numpy(tmp_path, seeds):
 
 def check(fn, compiled, seed, n):
     where = f"{random_programs.source(seed)}\nseed {seed}, size {n}"
-    expected_arguments = random_programs.arguments(n, n, seed % 3 == 0)
-    arguments = random_programs.arguments(n, n, seed % 3 == 0)
+    expected_arguments = random_programs.arguments(n, n, seed % 3 == 0, seed % 5 == 0)
+    arguments = random_programs.arguments(n, n, seed % 3 == 0, seed % 5 == 0)
     refused = None
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -5,8 +5,8 @@
 namespace ferrule::python {
 namespace {
 
-// The argument of a keyword, -1 if it is none: names are interned, so pointers tell; the same place as declared is tried
-// first. Names that were built at run time are compared as text.
+// The argument of a keyword, -1 if it is none: names are interned, so pointers tell; the same place as declared is
+// tried first. Names that were built at run time are compared as text.
 int32_t argument_named(const Target& target, PyObject* name, size_t guess) {
   const size_t n = target.args.size();
   if (guess < n && target.args[guess].name == name) [[likely]]
@@ -14,7 +14,8 @@ int32_t argument_named(const Target& target, PyObject* name, size_t guess) {
   for (size_t i = 0; i < n; ++i)
     if (target.args[i].name == name) return static_cast<int32_t>(i);
   for (size_t i = 0; i < n; ++i)
-    if (target.args[i].name != nullptr && PyUnicode_Compare(target.args[i].name, name) == 0) return static_cast<int32_t>(i);
+    if (target.args[i].name != nullptr && PyUnicode_Compare(target.args[i].name, name) == 0)
+      return static_cast<int32_t>(i);
   return -1;
 }
 

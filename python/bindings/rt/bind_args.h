@@ -27,14 +27,15 @@ Outcome bind_scalar_object(const Target& target, const ArgPlan& arg, PyObject* o
 int same_value(PyObject* a, PyObject* b);
 
 // `own` is the argument's entry in the target.
-inline Outcome bind_array_object(const Target& target, const ArgPlan& arg, const ArgTarget& own, PyObject* object, Frame& frame,
-                                 Problem& problem) {
+inline Outcome bind_array_object(const Target& target, const ArgPlan& arg, const ArgTarget& own, PyObject* object,
+                                 Frame& frame, Problem& problem) {
   if (Py_IS_TYPE(object, &PyArray_Type)) [[likely]] {
     auto* array = reinterpret_cast<PyArrayObject*>(object);
     if (PyArray_DESCR(array) == own.descr && PyArray_NDIM(array) == arg.rank &&
         (PyArray_FLAGS(array) & own.sufficient_flags) == own.sufficient_flags) [[likely]]
-      return bind_array(target.plan(), arg, frame, PyArray_DATA(array), shape_of(array), strides_of(array)) ? Outcome::Done
-                                                                                             : Outcome::Miss;
+      return bind_array(target.plan(), arg, frame, PyArray_DATA(array), shape_of(array), strides_of(array))
+                 ? Outcome::Done
+                 : Outcome::Miss;
   }
   return bind_array_slowly(target, arg, object, frame, problem);
 }

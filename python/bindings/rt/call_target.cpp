@@ -31,7 +31,8 @@ Outcome bind_static(const Target& target, const ArgPlan& arg, PyObject* object, 
   return Outcome::Done;
 }
 
-inline Outcome bind_all(const Target& target, PyObject* const* given, Frame& frame, Problem& problem) {
+[[gnu::always_inline]] inline Outcome bind_all(const Target& target, PyObject* const* given, Frame& frame,
+                                               Problem& problem) {
   const ArgTarget* own = target.args.data();
   for (const ArgPlan& arg : target.plan().args) {
     PyObject* object = *given++;
@@ -84,6 +85,10 @@ inline bool run(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx) {
   const Fit fit = finish_binding(target.plan(), attempt.frame);
   if (fit == Fit::Refused) [[unlikely]]
     return Outcome::Miss;
+  if (target.overlap_only && !written_array_overlaps(target.plan(), attempt.frame)) [[unlikely]]
+    return Outcome::Miss;
+  if (result == nullptr) [[unlikely]]
+    return Outcome::Done;
   if (!target.plan().returns.empty()) return run_for_results(target, fit, given, attempt.frame, result);
   FrCallCtx ctx(target.plan().module);
   if (!run(target, fit, attempt.frame, ctx)) return Outcome::Raised;
@@ -92,8 +97,8 @@ inline bool run(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx) {
 }
 
 // Keywords, defaults, hidden arrays, guarded variables.
-[[gnu::noinline]] Outcome call_gathered(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
-                      Attempt& attempt, PyObject** result) {
+[[gnu::noinline]] Outcome call_gathered(const Target& target, PyObject* const* args, Py_ssize_t nargs,
+                                        PyObject* kwnames, Attempt& attempt, PyObject** result) {
   SmallBuffer<PyObject*, 32> given(target.args.size());
   Outcome outcome = gather(target, args, nargs, kwnames, given.data(), attempt.frame, attempt.problem);
   if (outcome != Outcome::Done) return outcome;

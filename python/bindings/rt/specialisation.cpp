@@ -49,7 +49,7 @@ bool add_specialisation_type(PyObject* module) {
   return type != nullptr;
 }
 
-PyObject* make_specialisation(PyObject* kernel, bool exact, PyObject* statics, PyObject* defaults, PyObject* globals,
+PyObject* make_specialisation(PyObject* kernel, bool exact, bool overlap_only, PyObject* statics, PyObject* defaults, PyObject* globals,
                               PyObject* hidden) {
   PyObject* self = specialisation_type->tp_alloc(specialisation_type, 0);
   if (self == nullptr) return nullptr;
@@ -59,6 +59,7 @@ PyObject* make_specialisation(PyObject* kernel, bool exact, PyObject* statics, P
     s->target = new Target;
     const Target& own = *reinterpret_cast<KernelObject*>(kernel)->target;
     s->target->exact = exact;
+    s->target->overlap_only = overlap_only;
     s->target->release_gil = own.release_gil;
     if (fill_target(*s->target, own.handle) && specialise_target(*s->target, statics, defaults, globals, hidden))
       return self;

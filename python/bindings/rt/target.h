@@ -47,8 +47,9 @@ struct Target {
   std::vector<HiddenArray> hidden;
   ReleaseGil release_gil = ReleaseGil::Auto;
   bool exact = false;
+  bool overlap_only = false;   // slow but right for overlapping arguments: others have a faster specialisation
   bool has_variables = false;  // guarded globals or hidden arrays
-  bool simple = false;  // true iff all arguments may come by position and no variables are guarded
+  bool simple = false;         // true iff all arguments may come by position and no variables are guarded
 
   const CallPlan* cached_plan = nullptr;  // of the handle
 

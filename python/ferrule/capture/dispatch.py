@@ -109,10 +109,6 @@ class Dispatcher:
                 value = trace.constant_array(value)
         return value[index]
 
-    def iterate(self, iterable: Any) -> Any:
-        """The iterable of a comprehension, which runs at capture."""
-        return iterable
-
     # -- truth ---------------------------------------------------------------------------------------------------------
 
     def if_(self, test: Any, then: FunctionType, orelse: FunctionType | None, names: tuple[str, ...]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from types import CodeType, FrameType, TracebackType
 from typing import Any, TypeVar
 
@@ -118,6 +119,15 @@ def locations() -> list[Location]:
             inside = known[1]
         frame = frame.f_back
     return found
+
+
+def variables() -> Iterator[tuple[str, Any]]:
+    """Names and values of all the variables of the user's functions that are running."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_generated(frame.f_code):
+            yield from frame.f_locals.items()
+        frame = frame.f_back
 
 
 def _owner_name(code: CodeType) -> str:

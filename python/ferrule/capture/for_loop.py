@@ -144,7 +144,7 @@ class For(Loop):
     def enter(self, ids: list[int], variable: ir.Expr) -> dict[str, Any]:
         """Sets the names as an iteration finds them."""
         values = {name: self.before[name] if name in self.entry else UNDEFINED for name in self.cells}
-        for name, value in state.received(self.kinds, ids).items():
+        for name, value in state.received(self.kinds, ids, entering=True).items():
             if name in self.entry:
                 values[name] = value
         for name, step in self.counters.items():

@@ -84,14 +84,27 @@ class _Capture(Trace):
         if isinstance(value, np.ndarray):
             self.paths[id(value)] = (value, (owner, path))
             return real_array(value, path)
-        if isinstance(value, dict):
-            for name, item in value.items():
-                if isinstance(item, np.ndarray) and isinstance(name, str) and "." not in name:
-                    self.paths.setdefault(id(item), (item, (value, name)))
-        key = (id(owner), path)
-        if key not in self.globals_read:
-            self.globals_read[key] = (owner, path, _snapshot(value))
+        if isinstance(value, (list, dict)) and _holds_array(value):
+            return self._read_container(path, value)
+        self._note(owner, path, value)
         return value
+
+    def _read_container(self, path: str, value: Any) -> Any:
+        """A global dict with arrays in it: its arrays are fetched at the call, its other entries noted one by one."""
+        if not isinstance(value, dict) or not all(isinstance(key, str) and "." not in key for key in value):
+            raise errors.unsupported(
+                f"The global {type(value).__name__} '{path}' with arrays in it is not supported.",
+                "Use a tuple, a dict whose keys are names, or pass the arrays.",
+            )
+        for name, item in value.items():
+            if isinstance(item, np.ndarray):
+                self.paths.setdefault(id(item), (item, (value, name)))
+            else:
+                self._note(value, name, item)
+        return value
+
+    def _note(self, owner: Any, path: str, value: Any) -> None:
+        self.globals_read.setdefault((id(owner), path), (owner, path, _snapshot(value)))
 
     def hidden_argument(self, real: np.ndarray[Any, Any], name: str) -> Any:
         """Declares a global array, from the start of the capture on."""
@@ -105,9 +118,19 @@ class _Capture(Trace):
         return self.arguments.add_hidden(name or "constant", real, path)
 
 
+def _holds_array(value: Any) -> bool:
+    items = value.values() if isinstance(value, dict) else value
+    return any(
+        isinstance(item, np.ndarray) or (isinstance(item, (list, tuple, dict)) and _holds_array(item))
+        for item in items
+    )
+
+
 def _snapshot(value: Any) -> Any:
-    """The value, or a copy of a container that could change behind its name."""
-    return type(value)(value) if type(value) in (list, dict, set) else value
+    """The value, or a copy of a list, dict or set, whose content may change behind its name."""
+    if type(value) is dict:
+        return {key: _snapshot(item) for key, item in value.items()}
+    return type(value)(map(_snapshot, value)) if type(value) in (list, set, tuple) else value
 
 
 def capture(

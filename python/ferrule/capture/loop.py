@@ -12,7 +12,7 @@ from .carry import Carry
 from .dispatch import cells_of
 from .state import UNDEFINED, read
 from .trace import Trace
-from .tracers import Int, to_expr
+from .tracers import Array, Int, to_expr
 
 
 class Peel(errors.Control):
@@ -112,10 +112,24 @@ class Loop:
         """The carried names before the loop, in the program; made before the body is traced, so that arrays which get
         a buffer here have it in the body too."""
         for name in self.kinds:
+            self.refer(name)
             if name not in self.initial or self.initial[name][0] != self.kinds[name]:
                 made = state.passed(self.trace, self.kinds[name], self.before[name])
                 self.initial[name] = (self.kinds[name], made)
         return [made for name in sorted(self.kinds) for made in self.initial[name][1]]
+
+    def refer(self, name: str) -> None:
+        """Carries an array by reference that another variable holds too: without an iteration they stay one array."""
+        kind, before = self.kinds[name], self.before[name]
+        if not isinstance(before, Array) or not isinstance(kind, Carry) or kind.kind != "array_value":
+            return
+        storage = before.storage
+        shared = (
+            v for n, v in errors.variables() if n != name and isinstance(v, Array) and v.storage is storage
+        )
+        if storage.pure and next(shared, None) is not None:
+            storage.make_buffer()
+            self.kinds[name] = state.join(state.kind_of(before), kind)
 
     def widen(self, name: str, value: Any) -> bool:
         """Makes the kind of a name hold a value; whether it did already."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from ferrule import _compiler as ir
 
@@ -67,28 +66,9 @@ def _copied(a: Array, dims: list[ir.Expr]) -> Any:
     return Array.of_value(reshape_value(trace, value, dims))
 
 
-def _is_view_in_sample(a: Array, handle: int, dims: list[ir.Expr]) -> bool | None:
-    """Whether NumPy reshapes without a copy at the sample's sizes; None if they are not known."""
-    trace = Trace.current()
-    strides = [trace.evaluate(trace.facts.canonical(stride)) for stride in trace.builder.view_strides(handle)]
-    shape = [trace.evaluate(extent) for extent in a.dims]
-    wanted: list[Any] = [trace.evaluate(extent) for extent in dims]
-    if None in strides or None in shape or None in wanted:
-        return None
-    # Only metadata: the stand-in's memory is never touched.
-    stand_in = np.lib.stride_tricks.as_strided(np.empty(1, np.int8), shape, strides)  # type: ignore[arg-type]
-    try:
-        stand_in.reshape(wanted, copy=False)
-    except ValueError:
-        return False
-    return True
-
-
 def _view_by_sizes(a: Array, dims: list[ir.Expr]) -> int | None:
     """A reshape that is no view in general: NumPy's is one where some extents are 1, which becomes part of the guards."""
     trace = Trace.current()
-    if _is_view_in_sample(a, a.handle(), dims) is None:
-        return None
     _guard_layout(trace, a)
     dims = [trace.facts.canonical(extent) for extent in dims]
     handle = trace.builder.reshape(a.handle(), dims)
@@ -102,7 +82,7 @@ def _guard_layout(trace: Trace, a: Array) -> None:
             is_one(extent)
     strides = trace.builder.view_strides(a.handle())
     axes = [axis for axis, extent in enumerate(a.dims) if extent.constant != 1]
-    for outer, inner in zip(axes, axes[1:], strict=False):
+    for outer, inner in itertools.pairwise(axes):
         holds(ir.Condition(Eq, strides[outer], strides[inner] * a.dims[inner]))
 
 

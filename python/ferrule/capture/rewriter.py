@@ -374,8 +374,7 @@ class Rewriter(ast.NodeTransformer):
         first = self.visit(node.generators[0].iter)
         self.comprehension.append(bound)
         for position, generator in enumerate(node.generators):
-            iterable = first if position == 0 else self.visit(generator.iter)
-            generator.iter = self._route("iterate", [iterable], generator.iter)
+            generator.iter = first if position == 0 else self.visit(generator.iter)
             generator.target = self.visit(generator.target)
             generator.ifs = [self.visit(test) for test in generator.ifs]
         for field in ("elt", "key", "value"):

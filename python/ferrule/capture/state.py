@@ -205,8 +205,8 @@ def all_passed(trace: Trace, kinds: Mapping[str, Any], values: Mapping[str, Any]
     return [made for name in sorted(kinds) for made in passed(trace, kinds[name], values[name])]
 
 
-def received(kinds: Mapping[str, Any], ids: list[int]) -> dict[str, Any]:
-    """Stand-ins for names from values of the program."""
+def received(kinds: Mapping[str, Any], ids: list[int], entering: bool = False) -> dict[str, Any]:
+    """Stand-ins for names from values of the program: those of an operation, or the parameters on entering a region."""
     supply = iter(ids)
     trace = Trace.current()
 
@@ -217,7 +217,7 @@ def received(kinds: Mapping[str, Any], ids: list[int]) -> dict[str, Any]:
             return kind.static
         if kind.lineage is not None and not trace.is_live(kind.lineage.region):
             kind.lineage = None
-        return carry.carry_leave(kind, next(supply))
+        return (carry.carry_enter if entering else carry.carry_leave)(kind, next(supply))
 
     return {name: receive(kinds[name]) for name in sorted(kinds)}
 

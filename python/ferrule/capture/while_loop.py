@@ -97,7 +97,9 @@ class While(Loop):
 
     def enter(self, ids: list[int]) -> dict[str, Any]:
         values = {name: self.before[name] if name in self.entry else UNDEFINED for name in self.cells}
-        values.update((n, v) for n, v in state.received(self.kinds, ids).items() if n in self.entry)
+        values.update(
+            (n, v) for n, v in state.received(self.kinds, ids, entering=True).items() if n in self.entry
+        )
         write(self.cells, values)
         self.assume_least(values)
         return values

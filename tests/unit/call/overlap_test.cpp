@@ -76,8 +76,8 @@ TEST(Overlap, IdenticalLooksAtAxesLongerThanOne) {
 }
 
 TEST(Overlap, DenseRangesAgreeWithTheGeneralOnes) {
-  for (const View& v : {View{0, 8, {}, {}}, View{8, 4, {5}, {4}}, View{0, 8, {2, 3}, {24, 8}}, View{0, 2, {2, 3}, {2, 4}},
-                        View{0, 8, {2, 0}, {8, 8}}}) {
+  for (const View& v : {View{0, 8, {}, {}}, View{8, 4, {5}, {4}}, View{0, 8, {2, 3}, {24, 8}},
+                        View{0, 2, {2, 3}, {2, 4}}, View{0, 8, {2, 0}, {8, 8}}}) {
     const Range general = range_of(v.on(base));
     const Range dense = dense_range(base + v.offset, v.item, static_cast<int>(v.shape.size()), v.shape.data());
     EXPECT_EQ(dense.low, general.low);

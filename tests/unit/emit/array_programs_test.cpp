@@ -13,13 +13,15 @@ Case elementwise_chain() {
   const ValueId a = array(b, "a", {n, m}), c = array(b, "c", {n, m}), out = array(b, "out", {n, m});
   const ValueId w = b.scalar_argument("w", DType::F64, true);
   const ValueId x = apply(b, Op::multiply, {apply(b, Op::add, {a, c}), w});
-  b.store(out, apply(b, Op::maximum, {apply(b, Op::sqrt, {apply(b, Op::square, {x})}), apply(b, Op::subtract, {x, c})}));
+  b.store(out,
+          apply(b, Op::maximum, {apply(b, Op::sqrt, {apply(b, Op::square, {x})}), apply(b, Op::subtract, {x, c})}));
   Case result{"elementwise_chain", b.finish(), {}};
   for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{3, 5}, {0, 4}, {1, 1}, {7, 33}}) {
     const size_t count = size_t(rows * columns);
-    result.calls.push_back({.pool = {bytes_of(numbers(count, 1)), bytes_of(numbers(count, 2)), bytes_of(numbers(count, 3))},
-                            .arrays = {dense(0, {rows, columns}), dense(1, {rows, columns}), dense(2, {rows, columns}), {}},
-                            .scalars = {0, 0, 0, std::bit_cast<uint64_t>(0.3)}});
+    result.calls.push_back(
+        {.pool = {bytes_of(numbers(count, 1)), bytes_of(numbers(count, 2)), bytes_of(numbers(count, 3))},
+         .arrays = {dense(0, {rows, columns}), dense(1, {rows, columns}), dense(2, {rows, columns}), {}},
+         .scalars = {0, 0, 0, std::bit_cast<uint64_t>(0.3)}});
   }
   return result;
 }
@@ -60,14 +62,16 @@ Case horizontal_diffusion(DType dtype) {
   const auto sub = [&](ValueId x, ValueId y) { return apply(b, Op::subtract, {x, y}); };
   const auto mul = [&](ValueId x, ValueId y) { return apply(b, Op::multiply, {x, y}); };
   const Expr h = n - 2, w = m - 2;
-  const ValueId lap = sub(add(add(add(f(2, 1, h, w), f(0, 1, h, w)), f(1, 2, h, w)), f(1, 0, h, w)),
-                          mul(real(b, 4), f(1, 1, h, w)));
+  const ValueId lap =
+      sub(add(add(add(f(2, 1, h, w), f(0, 1, h, w)), f(1, 2, h, w)), f(1, 0, h, w)), mul(real(b, 4), f(1, 1, h, w)));
   ValueId flux_x = sub(window(lap, 1, 1, h - 1, w - 2), window(lap, 0, 1, h - 1, w - 2));
-  flux_x = apply(b, Op::select, {apply(b, Op::greater, {mul(flux_x, sub(f(2, 2, n - 3, m - 4), f(1, 2, n - 3, m - 4))), real(b, 0)}),
-                                 real(b, 0), flux_x});
+  flux_x = apply(b, Op::select,
+                 {apply(b, Op::greater, {mul(flux_x, sub(f(2, 2, n - 3, m - 4), f(1, 2, n - 3, m - 4))), real(b, 0)}),
+                  real(b, 0), flux_x});
   ValueId flux_y = sub(window(lap, 1, 1, h - 2, w - 1), window(lap, 1, 0, h - 2, w - 1));
-  flux_y = apply(b, Op::select, {apply(b, Op::greater, {mul(flux_y, sub(f(2, 2, n - 4, m - 3), f(2, 1, n - 4, m - 3))), real(b, 0)}),
-                                 real(b, 0), flux_y});
+  flux_y = apply(b, Op::select,
+                 {apply(b, Op::greater, {mul(flux_y, sub(f(2, 2, n - 4, m - 3), f(2, 1, n - 4, m - 3))), real(b, 0)}),
+                  real(b, 0), flux_y});
   const ValueId change = sub(add(sub(window(flux_x, 1, 0, n - 4, m - 4), window(flux_x, 0, 0, n - 4, m - 4)),
                                  window(flux_y, 0, 1, n - 4, m - 4)),
                              window(flux_y, 0, 0, n - 4, m - 4));
@@ -77,8 +81,10 @@ Case horizontal_diffusion(DType dtype) {
     const size_t count = size_t(rows * columns);
     const std::vector<double> x = numbers(count, 5), y = numbers(count, 6);
     CallArgs args{.arrays = {dense(0, {rows, columns}), dense(1, {rows, columns})}};
-    if (dtype == DType::F64) args.pool = {bytes_of(x), bytes_of(y)};
-    else args.pool = {bytes_of(std::vector<float>(x.begin(), x.end())), bytes_of(std::vector<float>(y.begin(), y.end()))};
+    if (dtype == DType::F64)
+      args.pool = {bytes_of(x), bytes_of(y)};
+    else
+      args.pool = {bytes_of(std::vector<float>(x.begin(), x.end())), bytes_of(std::vector<float>(y.begin(), y.end()))};
     result.calls.push_back(args);
   }
   return result;
@@ -137,8 +143,10 @@ Case skewed_shift() {
   b.store(part(1, 0), apply(b, Op::add, {part(0, 1), part(1, 0)}));
   b.store(y, before);
   Case result{"skewed_shift", b.finish(), {}};
-  result.calls.push_back({.pool = {bytes_of(numbers(54, 1)), bytes_of(numbers(54, 2))}, .arrays = {dense(0, {6, 9}), dense(1, {6, 9})}});
-  result.calls.push_back({.pool = {bytes_of(numbers(1, 1)), bytes_of(numbers(1, 2))}, .arrays = {dense(0, {1, 1}), dense(1, {1, 1})}});
+  result.calls.push_back(
+      {.pool = {bytes_of(numbers(54, 1)), bytes_of(numbers(54, 2))}, .arrays = {dense(0, {6, 9}), dense(1, {6, 9})}});
+  result.calls.push_back(
+      {.pool = {bytes_of(numbers(1, 1)), bytes_of(numbers(1, 2))}, .arrays = {dense(0, {1, 1}), dense(1, {1, 1})}});
   return result;
 }
 
@@ -182,8 +190,10 @@ Case reductions() {
   b.result({.value = centred});
   b.set_returns_tuple(true);
   Case result{"reductions", b.finish(), {}};
-  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{3, 4, 5}, {2, 1, 70}, {40, 3, 2}, {0, 2, 3}, {2, 3, 0}}) {
-    result.calls.push_back({.pool = {bytes_of(numbers(size_t(shape[0] * shape[1] * shape[2]), 4))}, .arrays = {dense(0, shape)}});
+  for (const std::vector<int64_t>& shape :
+       {std::vector<int64_t>{3, 4, 5}, {2, 1, 70}, {40, 3, 2}, {0, 2, 3}, {2, 3, 0}}) {
+    result.calls.push_back(
+        {.pool = {bytes_of(numbers(size_t(shape[0] * shape[1] * shape[2]), 4))}, .arrays = {dense(0, shape)}});
   }
   return result;
 }
@@ -209,8 +219,10 @@ Case extremes() {
 Case mixed_dtypes() {
   ProgramBuilder b("mixed");
   const Expr n = extent(b, "n");
-  const ValueId x = array(b, "x", {n}, DType::F32), k = array(b, "k", {n}, DType::I32), flags = array(b, "flags", {n}, DType::Bool);
-  const ValueId table = b.constant_array("table", DType::F32, {4}, bytes_of(std::vector<float>{1.5f, -2.25f, 0.f, 1e-3f}));
+  const ValueId x = array(b, "x", {n}, DType::F32), k = array(b, "k", {n}, DType::I32),
+                flags = array(b, "flags", {n}, DType::Bool);
+  const ValueId table =
+      b.constant_array("table", DType::F32, {4}, bytes_of(std::vector<float>{1.5f, -2.25f, 0.f, 1e-3f}));
   const ValueId third = pick(b, table, 0, 1);
   const ValueId y = apply(b, Op::select, {flags, apply(b, Op::multiply, {x, b.load(third)}), x});
   b.store(x, y);
@@ -264,7 +276,8 @@ Case allocated_and_returned() {
   b.set_returns_tuple(true);
   Case result{"allocated_and_returned", b.finish(), {}};
   for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{5, 3}, {2, 0}, {2, 8}}) {
-    result.calls.push_back({.pool = {bytes_of(numbers(size_t(rows * columns), 2))}, .arrays = {dense(0, {rows, columns})}});
+    result.calls.push_back(
+        {.pool = {bytes_of(numbers(size_t(rows * columns), 2))}, .arrays = {dense(0, {rows, columns})}});
   }
   return result;
 }

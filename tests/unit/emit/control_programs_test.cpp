@@ -26,8 +26,9 @@ Case time_loop_with_swap() {
   const std::vector<ProgramBuilder::Parameter> types = {parameter(b, u), parameter(b, v)};
   const std::vector<ValueId> p = b.open_region(types);
   const auto part = [&](ValueId x, int64_t at) { return slice(b, x, 0, at, n - 2); };
-  b.store(part(p[1], 1), apply(b, Op::multiply, {apply(b, Op::add, {apply(b, Op::add, {part(p[0], 0), part(p[0], 1)}), part(p[0], 2)}),
-                                                 real(b, 0.3)}));
+  b.store(part(p[1], 1),
+          apply(b, Op::multiply,
+                {apply(b, Op::add, {apply(b, Op::add, {part(p[0], 0), part(p[0], 1)}), part(p[0], 2)}), real(b, 0.3)}));
   Region body = b.close_region({p[1], p[0]});
   b.facts().pop();
   const std::vector<ValueId> last = b.for_loop(t, 0, count, 1, {u, v}, std::move(body));
@@ -62,7 +63,8 @@ Case gauss_seidel() {
   b.for_loop(i, 1, n, 1, {}, std::move(outer));
   Case result{"gauss_seidel", b.finish(), {}};
   for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{6, 7}, {1, 5}, {0, 0}}) {
-    result.calls.push_back({.pool = {bytes_of(numbers(size_t(rows * columns), 4))}, .arrays = {dense(0, {rows, columns})}});
+    result.calls.push_back(
+        {.pool = {bytes_of(numbers(size_t(rows * columns), 4))}, .arrays = {dense(0, {rows, columns})}});
   }
   return result;
 }
@@ -73,8 +75,11 @@ Case carried_scalars() {
   const Expr n = extent(b, "n");
   const ValueId x = array(b, "x", {n});
   const SymbolId i = loop_variable(b, "i", 0, n);
-  const ValueId zero = b.constant(DType::F64, 0, false), one = b.constant(DType::F64, std::bit_cast<uint64_t>(1.0), false);
-  const ValueId sum = b.cast(b.load(pick(b, b.constant_array("start", DType::F64, {1}, bytes_of(std::vector<double>{2.5})), 0, 0)), DType::F64);
+  const ValueId zero = b.constant(DType::F64, 0, false),
+                one = b.constant(DType::F64, std::bit_cast<uint64_t>(1.0), false);
+  const ValueId sum =
+      b.cast(b.load(pick(b, b.constant_array("start", DType::F64, {1}, bytes_of(std::vector<double>{2.5})), 0, 0)),
+             DType::F64);
   const std::vector<ProgramBuilder::Parameter> types = {parameter(b, zero), parameter(b, one), parameter(b, sum)};
   const std::vector<ValueId> p = b.open_region(types);
   const ValueId element = b.load(pick(b, x, 0, Expr::symbol(i)));
@@ -117,7 +122,8 @@ Case carried_arrays() {
   return result;
 }
 
-// Memory made in each iteration and carried to the next by reference: it must not be the memory that is still looked at.
+// Memory made in each iteration and carried to the next by reference: it must not be the memory that is still looked
+// at.
 Case allocates_and_carries() {
   ProgramBuilder b("rotation");
   const Expr n = extent(b, "n");
@@ -162,7 +168,9 @@ Case while_loop() {
   b.result({.value = last[0]});
   Case result{"while_loop", b.finish(), {}};
   for (const double value : {0.5, 1e9}) {
-    result.calls.push_back({.pool = {bytes_of(numbers(14, 8))}, .arrays = {dense(0, {14}), {}}, .scalars = {0, std::bit_cast<uint64_t>(value)}});
+    result.calls.push_back({.pool = {bytes_of(numbers(14, 8))},
+                            .arrays = {dense(0, {14}), {}},
+                            .scalars = {0, std::bit_cast<uint64_t>(value)}});
   }
   return result;
 }
@@ -217,7 +225,8 @@ Case indexed_rows() {
   b.for_loop(i, 0, n, 1, {}, std::move(body));
   Case result{"indexed_rows", b.finish(), {}};
   for (const std::vector<int64_t>& rows : {std::vector<int64_t>{2, 0, 1}, {0, 1, 2}, {1, 3, 0}, {0, -1, 0}}) {
-    result.calls.push_back({.pool = {bytes_of(numbers(27, 9)), bytes_of(rows)}, .arrays = {dense(0, {3, 9}), dense(1, {3})}});
+    result.calls.push_back(
+        {.pool = {bytes_of(numbers(27, 9)), bytes_of(rows)}, .arrays = {dense(0, {3, 9}), dense(1, {3})}});
   }
   return result;
 }
@@ -267,8 +276,8 @@ Case size_from_data() {
   return result;
 }
 
-// Halving: each iteration keeps every other row, so that extents and strides change with what is carried, as an array value and as
-// a view.
+// Halving: each iteration keeps every other row, so that extents and strides change with what is carried, as an array
+// value and as a view.
 Case changing_shapes() {
   ProgramBuilder b("halving");
   const Expr n = extent(b, "n"), m = extent(b, "m");
@@ -279,7 +288,8 @@ Case changing_shapes() {
   const Expr stride = Expr::symbol(b.symbols().add("stride", SymbolKind::Opaque, false));
   const SymbolId t = loop_variable(b, "t", 0, 3);
   ProgramBuilder::Parameter value{.type = {.kind = ValueKind::Array, .dtype = DType::F64, .shape = {rows, m}}};
-  ProgramBuilder::Parameter view{.type = {.kind = ValueKind::View, .dtype = DType::F64, .shape = {kept, m}}, .strides = {stride, 1}};
+  ProgramBuilder::Parameter view{.type = {.kind = ValueKind::View, .dtype = DType::F64, .shape = {kept, m}},
+                                 .strides = {stride, 1}};
   const std::vector<ProgramBuilder::Parameter> types = {value, view};
   const std::vector<ValueId> p = b.open_region(types);
   const ValueId half = slice(b, p[0], 0, 0, floordiv(rows, 2), 2);

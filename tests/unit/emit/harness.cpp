@@ -66,8 +66,11 @@ void* alloc_scratch(FrCallCtx* ctx, int64_t bytes) { return allocate(recorder(ct
 
 int32_t parallel_for(FrCallCtx*, int64_t n, int64_t, FrBody body, void* closure) { return body(closure, 0, n, 0); }
 
-const FrHost kHost = {sizeof(FrHost), FR_ABI_MAJOR << 16 | FR_ABI_MINOR, set_error, alloc_return, view_return, parallel_for,
-                      nullptr,        nullptr,                           nullptr,   alloc_scratch};
+const FrHost kHost = {sizeof(FrHost), FR_ABI_MAJOR << 16 | FR_ABI_MINOR,
+                      set_error,      alloc_return,
+                      view_return,    parallel_for,
+                      nullptr,        nullptr,
+                      nullptr,        alloc_scratch};
 
 std::vector<int64_t> symbol_values(const loops::Loops& program, const CallArgs& args) {
   std::vector<int64_t> values(program.symbols.size(), 0);
@@ -120,11 +123,11 @@ NativeBatch::NativeBatch(const std::vector<loops::Loops>& programs) : programs_(
   const std::string file = folder_ + "/batch.cpp", module = folder_ + "/batch.so", log = folder_ + "/log.txt";
   std::ofstream(file) << source_;
   const char* compiler = std::getenv("CXX");
-  const ProcessResult result = run_process(
-      {compiler != nullptr ? compiler : "g++", "-std=c++20", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math",
-       "-ffp-contract=off", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-I",
-       std::string(FERRULE_SOURCE_DIR) + "/include", file, "-o", module},
-      {.environment = {"PATH=/usr/local/bin:/usr/bin:/bin"}, .output_path = log, .time_limit_s = 240});
+  const ProcessResult result =
+      run_process({compiler != nullptr ? compiler : "g++", "-std=c++20", "-O3", "-march=native", "-fno-math-errno",
+                   "-fno-trapping-math", "-ffp-contract=off", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall",
+                   "-Wextra", "-Werror", "-I", std::string(FERRULE_SOURCE_DIR) + "/include", file, "-o", module},
+                  {.environment = {"PATH=/usr/local/bin:/usr/bin:/bin"}, .output_path = log, .time_limit_s = 240});
   if (result.spawn_error != 0 || result.exit_status != 0 || result.signal != 0) {
     std::string text;
     read_file(log, &text);
@@ -169,7 +172,8 @@ Outcome NativeBatch::run(size_t index, const CallArgs& args) const {
     void* data = nullptr;
     if (ret.kind == FR_RETURN_ARRAY || ret.kind == FR_RETURN_SCALAR) {
       for (const Expr& extent : ret.shape) recorder.outcome.results[r].shape.push_back(extent.evaluate(by_id));
-      data = allocate(recorder, std::max<int64_t>(16, count_of(recorder.outcome.results[r].shape) * item_size(ret.dtype)));
+      data =
+          allocate(recorder, std::max<int64_t>(16, count_of(recorder.outcome.results[r].shape) * item_size(ret.dtype)));
       recorder.outcome.results[r].argument = -2 - int(recorder.memory.size() - 1);
     }
     if (ret.kind == FR_RETURN_ARGUMENT) recorder.outcome.results[r].argument = ret.argument;

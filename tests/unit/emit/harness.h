@@ -1,7 +1,7 @@
 // Runs Programs natively, under several choices of passes, and compares with the reference evaluator.
 //
-// All programs of a test go into one translation unit and one compiler run. Memory of a call is a pool, so that arguments may
-// overlap; after a run every byte of it is compared, and every result.
+// All programs of a test go into one translation unit and one compiler run. Memory of a call is a pool, so that
+// arguments may overlap; after a run every byte of it is compared, and every result.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@
 namespace ferrule::testing {
 
 struct ArrayArg {
-  int memory = 0;               // which block of the pool
-  int64_t offset = 0;           // elements to the first element
+  int memory = 0;      // which block of the pool
+  int64_t offset = 0;  // elements to the first element
   std::vector<int64_t> shape;
   std::vector<int64_t> strides;  // elements
 };
 
 struct CallArgs {
   std::vector<std::vector<uint8_t>> pool;
-  std::vector<ArrayArg> arrays;    // by argument; unused entries for scalars
-  std::vector<uint64_t> scalars;   // by argument; unused entries for arrays
+  std::vector<ArrayArg> arrays;   // by argument; unused entries for scalars
+  std::vector<uint64_t> scalars;  // by argument; unused entries for arrays
 };
 
 struct Case {
@@ -69,8 +69,8 @@ Outcome evaluate_case(const Program& program, const CallArgs& args);
 // Lowers with all passes but those in `off` (the required ones always run), verifying after each.
 loops::Loops compile_with(const Program& program, const std::vector<std::string>& off);
 
-// EXPECTs that native runs of every case agree with the evaluator, with every pass on, with every pass off, and (`each_off`)
-// with each one off. Floats may differ by a relative 1e-12 (float32: 2e-6) of the largest value.
+// EXPECTs that native runs of every case agree with the evaluator, with every pass on, with every pass off, and
+// (`each_off`) with each one off. Floats may differ by a relative 1e-12 (float32: 2e-6) of the largest value.
 void expect_agree(const std::vector<Case>& cases, bool each_off = true);
 
 // Helpers that fill pools.

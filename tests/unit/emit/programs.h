@@ -28,7 +28,8 @@ inline ValueId array(ProgramBuilder& b, const std::string& name, std::vector<Exp
 }
 
 // value[..., start : start + count*step : step, ...] along `axis`.
-inline ValueId slice(ProgramBuilder& b, ValueId value, int axis, const Expr& start, const Expr& count, const Expr& step = 1) {
+inline ValueId slice(ProgramBuilder& b, ValueId value, int axis, const Expr& start, const Expr& count,
+                     const Expr& step = 1) {
   IndexMap map = IndexMap::identity(b.type(value).shape);
   map.shape[axis] = count;
   map.axes[axis].start = start;

@@ -16,12 +16,14 @@ Loops increment() {
   const SymbolId n = loops.symbols.add("n", SymbolKind::Extent, true);
   loops.sources.push_back({.symbol = n, .argument = 0});
   loops.arguments.push_back({.name = "x", .buffer = 0, .written = true, .read = true});
-  loops.buffers.push_back({.name = "x", .shape = {Expr::symbol(n)}, .strides = {1}, .place = Place::Argument, .index = 0});
+  loops.buffers.push_back(
+      {.name = "x", .shape = {Expr::symbol(n)}, .strides = {1}, .place = Place::Argument, .index = 0});
   const SymbolId i = axis_variable(loops.symbols, 0);
   const Aliases aliases(loops);
   NestBuilder body(&aliases);
   const Access x{.buffer = 0, .index = {Expr::symbol(i)}};
-  body.store(x, body.element(ElementOp::add, DType::F64, {body.load(x, DType::F64), body.constant(DType::F64, 0x3ff0000000000000)}));
+  body.store(x, body.element(ElementOp::add, DType::F64,
+                             {body.load(x, DType::F64), body.constant(DType::F64, 0x3ff0000000000000)}));
   loops.body.push_back({Nest{.axes = {{.variable = i, .extent = Expr::symbol(n)}}, .body = body.finish()}});
   return loops;
 }
