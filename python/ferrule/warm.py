@@ -66,7 +66,7 @@ def value_text(value: Any) -> str:
         return (
             f"function:{value.__qualname__}:{_rt.sha256_hex(code_text(value.__code__).encode())}:{defaults}"
         )
-    if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc)):
+    if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc, type(np.where))):
         return f"{type(value).__name__}:{value.__name__}"
     if isinstance(value, type):
         return f"type:{value.__module__}.{value.__qualname__}"

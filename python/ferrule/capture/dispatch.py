@@ -18,7 +18,8 @@ import numpy as np
 from . import errors, rewrite
 from .trace import Trace
 
-_PLAIN_TYPES = (ModuleType, FunctionType, BuiltinFunctionType, type, np.ufunc)
+# Values that nobody rebinds in practice; user functions are not among them, since editing one changes the program.
+_PLAIN_TYPES = (ModuleType, BuiltinFunctionType, type, np.ufunc, type(np.where))
 _OWN_MODULES = frozenset(sys.stdlib_module_names) | {"numpy", "ferrule"}
 # Builtins that call a function given to them; it is rewritten first.
 _CALLERS = (map, filter, sorted, functools.reduce, min, max)
@@ -35,6 +36,11 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "In": lambda left, right: left in right,
     "NotIn": lambda left, right: left not in right,
 }
+
+
+def _is_own(fn: FunctionType) -> bool:
+    """Whether a function belongs to NumPy, the standard library or Ferrule, and so to no user's program."""
+    return (fn.__module__ or "").partition(".")[0] in _OWN_MODULES
 
 
 class Dispatcher:
@@ -63,7 +69,7 @@ class Dispatcher:
         if isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, np.ndarray):
             array, _, method = path.rpartition(".")
             return getattr(trace.read_global(owner, array, value.__self__), method)
-        if isinstance(value, _PLAIN_TYPES):
+        if isinstance(value, _PLAIN_TYPES) or (isinstance(value, FunctionType) and _is_own(value)):
             return value
         return trace.read_global(owner, path, value)
 
