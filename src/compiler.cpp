@@ -31,7 +31,8 @@ std::string options_text(const EmitRequest& request) {
 
 loops::Loops schedule(const Program& program, Passes& passes) {
   const ProgramFacts facts = passes.run(
-      "analyse", [&] { return analyse(program); }, [](const ProgramFacts& f) { return print(f); }, nothing<ProgramFacts>);
+      "analyse", [&] { return analyse(program); }, [](const ProgramFacts& f) { return print(f); },
+      nothing<ProgramFacts>);
   const auto print_loops = [](const loops::Loops& l) { return loops::print(l); };
   const auto verify_loops = [](const loops::Loops& l) { loops::verify(l); };
   loops::Loops loops = passes.run("lower", [&] { return lower(program, facts); }, print_loops, verify_loops);

@@ -9,7 +9,7 @@ namespace {
 std::set<std::string> split(const char* text) {
   std::set<std::string> words;
   std::string word;
-  for (const char* c = text ? text : ""; ; ++c) {
+  for (const char* c = text ? text : "";; ++c) {
     if (*c == ',' || *c == '\0') {
       if (!word.empty()) words.insert(word);
       word.clear();

@@ -21,7 +21,7 @@ struct PassOptions {
   std::set<std::string> dump;  // stages whose output goes to `sink`; "all" means every stage
   std::set<std::string> off;   // stages to leave out; a required one cannot be
   std::function<void(std::string_view stage, std::string_view text)> sink;
-  bool keep_text = false;      // keep every stage's output for Passes::text
+  bool keep_text = false;  // keep every stage's output for Passes::text
 };
 
 // FERRULE_DUMP=lower,schedule and FERRULE_PASSES_OFF=inline as options; a sink that writes to stderr.

@@ -4,6 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 preset=${1:-release}
 export PATH="$PWD/.venv/bin:$PATH"
+# Paths below the tree do not count for ccache: a copy of the tree, such as tests/packaging makes, finds what is built.
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
 build=build/$preset
 if [ ! -f "$build/build.ninja" ]; then
   cmake --preset "$preset" >"/tmp/ferrule-configure-$$.log" || { cat "/tmp/ferrule-configure-$$.log"; exit 1; }

@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
   std::vector<std::string> off;
   bool times = false, list = false;
   app.add_option("file", path, "Program text; '-' reads standard input")->capture_default_str();
-  app.add_option("--to", stage, "stage whose output is printed: program, lower, a pass, or emit")->capture_default_str();
+  app.add_option("--to", stage, "stage whose output is printed: program, lower, a pass, or emit")
+      ->capture_default_str();
   app.add_option("--off", off, "passes to leave out")->delimiter(',');
   app.add_flag("--times", times, "print the time of each stage on standard error");
   app.add_flag("--list", list, "print the stages and stop");

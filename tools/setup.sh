@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(g++ libfmt-dev nlohmann-json3-dev libmd-dev libcli11-dev libgtest-dev)
+packages=(g++ libfmt-dev nlohmann-json3-dev libmd-dev libcli11-dev libgtest-dev ccache)
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")

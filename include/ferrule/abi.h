@@ -78,11 +78,11 @@ enum FrExprOp {
   FR_X_AND = 14,
   FR_X_OR = 15,
   FR_X_NOT = 16,
-  FR_X_POW = 17,  /* non-negative exponent; negative gives 0 */
+  FR_X_POW = 17,    /* non-negative exponent; negative gives 0 */
   FR_X_SELECT = 18, /* c a b: c != 0 ? a : b */
   /* Doubles travel as their 64 bits. */
   FR_X_FCONST = 32,
-  FR_X_FARG = 33,   /* followed by one word: an argument's index, its scalar value as double */
+  FR_X_FARG = 33, /* followed by one word: an argument's index, its scalar value as double */
   FR_X_FLT = 34,
   FR_X_FLE = 35,
   FR_X_FEQ = 36,
@@ -108,20 +108,20 @@ enum FrArgFlags {
   FR_ARG_OPTIONAL = 1, /* None is allowed and arrives as NULL */
   FR_ARG_WEAK = 2,     /* a scalar that came as Python int or float; an int is also symbol `symbol` */
   FR_ARG_KEYWORD_ONLY = 4,
-  FR_ARG_HIDDEN = 8    /* a global array, fetched by the host at the call; never given by the caller */
+  FR_ARG_HIDDEN = 8 /* a global array, fetched by the host at the call; never given by the caller */
 };
 
 typedef struct {
   uint32_t size;
-  uint32_t flags;        /* FrArgFlags */
-  const char* name;      /* UTF-8, as the user wrote it */
-  uint8_t kind;          /* FrArgKind */
-  uint8_t dtype;         /* FrDType */
-  uint8_t rank;          /* 0 for scalars */
-  uint8_t intent;        /* FrIntent */
-  uint8_t layout;        /* FrLayout */
-  uint8_t space;         /* 0 host memory */
-  uint8_t inner_axis;    /* FR_LAYOUT_INNER: the axis of unit stride */
+  uint32_t flags;     /* FrArgFlags */
+  const char* name;   /* UTF-8, as the user wrote it */
+  uint8_t kind;       /* FrArgKind */
+  uint8_t dtype;      /* FrDType */
+  uint8_t rank;       /* 0 for scalars */
+  uint8_t intent;     /* FrIntent */
+  uint8_t layout;     /* FrLayout */
+  uint8_t space;      /* 0 host memory */
+  uint8_t inner_axis; /* FR_LAYOUT_INNER: the axis of unit stride */
   uint8_t reserved;
   const FrExpr* extents; /* rank of them */
   const FrExpr* strides; /* rank of them, in elements, for INNER and ANY; NULL otherwise (then dense in C or F order) */
@@ -131,10 +131,10 @@ typedef struct {
 } FrArg;
 
 enum FrSymbolSource {
-  FR_SYMBOL_EXTENT = 0,   /* args[arg].shape[axis] solves it */
-  FR_SYMBOL_STRIDE = 1,   /* args[arg].strides[axis] solves it */
-  FR_SYMBOL_SCALAR = 2,   /* the value of scalar argument `arg` */
-  FR_SYMBOL_EXPLICIT = 3  /* only by keyword */
+  FR_SYMBOL_EXTENT = 0,  /* args[arg].shape[axis] solves it */
+  FR_SYMBOL_STRIDE = 1,  /* args[arg].strides[axis] solves it */
+  FR_SYMBOL_SCALAR = 2,  /* the value of scalar argument `arg` */
+  FR_SYMBOL_EXPLICIT = 3 /* only by keyword */
 };
 
 typedef struct {
@@ -145,11 +145,12 @@ typedef struct {
   uint8_t axis;
   uint16_t reserved;
   int32_t arg;
-  FrExpr solve;     /* FR_X_SYMBOL 0 is the source's value here: e.g. value // 2. count == 0: the value itself */
+  FrExpr solve; /* FR_X_SYMBOL 0 is the source's value here: e.g. value // 2. count == 0: the value itself */
 } FrSymbol;
 
 enum FrReturnKind {
-  FR_RETURN_ARRAY = 0,    /* fresh, C order, extents known before the run: the host passes its pointer after the arguments */
+  FR_RETURN_ARRAY =
+      0, /* fresh, C order, extents known before the run: the host passes its pointer after the arguments */
   FR_RETURN_SCALAR = 1,   /* the host passes the address of 16 zeroed bytes */
   FR_RETURN_ARGUMENT = 2, /* the very object of argument `arg` */
   FR_RETURN_VIEW = 3,     /* a view of an argument; the module calls view_return */
@@ -202,9 +203,9 @@ typedef struct {
   void* arena;            /* arena_bytes(symbols) bytes, 64-byte aligned, contents undefined; NULL if 0 */
   FrCallCtx* ctx;         /* error slot, returns, pending Python exception: per call, never per handle */
   void* stream;
-  int32_t num_threads;    /* 0: the host decides */
+  int32_t num_threads; /* 0: the host decides */
   int32_t reserved;
-  const FrHost* host;     /* the table that init gets too: stateless modules reach it here */
+  const FrHost* host; /* the table that init gets too: stateless modules reach it here */
 } FrCall;
 
 typedef int32_t (*FrBody)(void* closure, int64_t lo, int64_t hi, int32_t worker);
@@ -224,7 +225,7 @@ struct FrHost {
   int32_t (*parallel_for)(FrCallCtx* ctx, int64_t n, int64_t grain, FrBody body, void* closure);
   /* Calls back into the host: callback argument `arg` with `n` argument addresses. FR_OK or FR_STATUS_CALLBACK. */
   int32_t (*callback)(FrCallCtx* ctx, int32_t arg, int32_t n, void* const* values, void* result);
-  const void* blas; /* reserved: table of BLAS and LAPACK entries */
+  const void* blas;       /* reserved: table of BLAS and LAPACK entries */
   int64_t (*timer)(void); /* monotonic nanoseconds */
   /* Scratch whose size is known only in the middle of a run; freed by the host when the call ends. */
   void* (*alloc_scratch)(FrCallCtx* ctx, int64_t bytes);
@@ -260,14 +261,14 @@ typedef struct {
   const FrReturn* returns;
   const FrGuard* guards;
   const FrAliasPair* alias;
-  const FrFact* facts;    /* compiler, flags, target, CPU features used ("features": comma-separated) */
+  const FrFact* facts; /* compiler, flags, target, CPU features used ("features": comma-separated) */
   FrExpr arena_bytes;
-  FrExpr work;            /* estimated scalar operations of a run */
-  FrInit init;            /* NULL when stateless */
+  FrExpr work; /* estimated scalar operations of a run */
+  FrInit init; /* NULL when stateless */
   FrRun run;
-  FrRun run_alias;        /* right for every overlap; NULL where it is absent or the same as run */
-  FrExit exit;            /* NULL when stateless */
-  uint32_t n_positional;  /* leading arguments that may be given by position */
+  FrRun run_alias;       /* right for every overlap; NULL where it is absent or the same as run */
+  FrExit exit;           /* NULL when stateless */
+  uint32_t n_positional; /* leading arguments that may be given by position */
   uint32_t reserved;
 } FrModule;
 

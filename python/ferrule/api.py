@@ -86,6 +86,8 @@ class Function(_rt.FunctionBase):
     Behaves as the plain function to `inspect`, as a method and to `functools`; `__wrapped__` is the plain function.
     """
 
+    __name__: str
+    __qualname__: str
     _fn: Callable[..., Any]
 
     def __init__(self, fn: Callable[..., Any], options: Options) -> None:
@@ -140,16 +142,17 @@ class Function(_rt.FunctionBase):
             return self._make_annotated()
         spent = Spent()
         settings = BuildSettings.current(self._options.value("target"))
-        key = warm.record_key(self._fn, self._options.text(), settings, _argument_kinds(args, kwargs))
+        self._check_limit()
+        kinds = _recordable_kinds(args, kwargs)
+        key = None if kinds is None else warm.record_key(self._fn, self._options.text(), settings, kinds)
         if key is not None and key not in self._warm_tried:
             records = warm.from_json(session.store().read_warm(key) or "")
             self._warm_tried[key] = records
-            for record in records:
-                index = self._add_record(record, settings, args, kwargs, spent)
-                if index is not None and self._matches(index, args, kwargs):
+            for known in records:
+                added = self._add_record(known, settings, args, kwargs, spent)
+                if added is not None and self._matches(added, args, kwargs):
                     self._finish(spent)
-                    return index
-        self._check_limit()
+                    return added
         index, record = self._capture(args, kwargs, settings, spent)
         if key is not None and record is not None:
             self._warm_tried[key] = (*self._warm_tried.get(key, ()), record)
@@ -319,11 +322,11 @@ class Function(_rt.FunctionBase):
         settings = BuildSettings.current(target or self._options.value("target"))
         key = warm.record_key(self._fn, self._options.text(), settings, "annotations")
         records = warm.from_json(session.store().read_warm(key) or "") if key is not None else ()
-        for record in records:
-            index = self._add_record(record, settings, (), {}, spent)
-            if index is not None:
+        for known in records:
+            added = self._add_record(known, settings, (), {}, spent)
+            if added is not None:
                 self._finish(spent)
-                return index
+                return added
         index, record = self._capture_annotated(settings, spent)
         if key is not None and record is not None:
             session.store().write_warm(key, warm.to_json((record,)))
@@ -497,8 +500,19 @@ def _snapshot(value: Any) -> Any:
     return type(value)(map(_snapshot, value)) if type(value) in (list, set, tuple) else value
 
 
+def _recordable_kinds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """What a warm record is found by; None where a value cannot be told apart from others in another process."""
+    try:
+        for value in (*args, *kwargs.values()):
+            if not isinstance(value, (np.ndarray, np.generic)):
+                warm.value_text(value)
+    except warm.Unrecordable:
+        return None
+    return _argument_kinds(args, kwargs)
+
+
 def _argument_kinds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """Kinds of the arguments as a specialisation sees them, as text: what a warm record is found by."""
+    """Kinds of the arguments as a specialisation sees them, as text."""
     parts = [_kind(value) for value in args]
     parts += [f"{name}={_kind(value)}" for name, value in sorted(kwargs.items())]
     return ", ".join(parts)

@@ -62,15 +62,17 @@ class Artifact:
         from ferrule.errors import IncompatibleArtifact
 
         try:
-            return session.load_kernel(self._value, self._sites)
+            kernel = session.load_kernel(self._value, self._sites)
         except IncompatibleArtifact:
             if not rebuild:
                 raise
-        settings = session.BuildSettings.current()
-        rebuilt = self._value.rebuild(
-            session.store(), compiler=settings.compiler, include_dir=session.include_dir()
-        )
-        return session.load_kernel(rebuilt, self._sites)
+            compiler = session.BuildSettings.current().compiler
+            value = self._value.rebuild(
+                session.store(), compiler=compiler, include_dir=session.include_dir()
+            )
+            kernel = session.load_kernel(value, self._sites)
+        kernel.artifact = self
+        return kernel
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the artifact to a file, whole or not at all."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ class ArrayType:
 
     dtype: np.dtype[Any]
     extents: tuple[str, ...]
-    order: str = "C"
+    order: str | None = None  # None: as the program's option says, else "C"
 
     def __str__(self) -> str:
         extents = ", ".join(f'"{extent}"' for extent in self.extents)
@@ -86,15 +86,15 @@ class ElementType:
     """
 
     dtype: np.dtype[Any]
-    order: str = field(default="C")
+    order: str | None = None
 
     def __getitem__(self, extents: Any) -> ArrayType:
         items = extents if isinstance(extents, tuple) else (extents,)
         return ArrayType(self.dtype, tuple(_extent(item) for item in items), self.order)
 
-    def __call__(self, *extents: Any, order: str = "C") -> Any:
+    def __call__(self, *extents: Any, order: str | None = None) -> Any:
         """The type with another layout class: `fr.float64(order="F")["N"]`; with extents, that of an array."""
-        if order not in ORDERS:
+        if order is not None and order not in ORDERS:
             raise UserValueError(f"The order must be one of {', '.join(map(repr, ORDERS))}, got '{order}'.")
         element = ElementType(self.dtype, order)
         return element[extents] if extents else element

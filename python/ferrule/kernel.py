@@ -68,11 +68,9 @@ class Kernel(_rt.Kernel):
         objdump = shutil.which("objdump")
         if objdump is None:
             raise UserError("'objdump' was not found; install binutils to see the assembly.")
-        from ferrule.session import store
-
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "module.so"
-            path.write_bytes(self._require_artifact().module_bytes(store()))
+            path.write_bytes(self._require_artifact().module_bytes())
             command = [objdump, "-d", "--no-show-raw-insn", "-M", "intel", str(path)]
             env = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
             return subprocess.run(command, check=True, capture_output=True, text=True, env=env).stdout

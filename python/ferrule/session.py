@@ -126,7 +126,6 @@ def load_kernel(artifact: Any, sites: Sequence[tuple[str, str]], spent: Spent | 
     """Map an artifact's module and make its call object. Raises IncompatibleArtifact naming all that was tried."""
     start = time.perf_counter()
     kernel = Kernel(artifact.module_bytes(store()), artifact.key)
-    kernel.artifact = artifact
     if sites:
         kernel._set_sites(sites)
     if spent is not None:

@@ -7,6 +7,7 @@ called and values of the globals that it read. A record is validated without tra
 
 from __future__ import annotations
 
+import enum
 import json
 import os
 import sys
@@ -55,6 +56,8 @@ def value_text(value: Any) -> str:
         return f"{type(value).__name__}:{value!r}"
     if isinstance(value, np.generic):
         return f"{value.dtype.str}:{value.tobytes().hex()}"
+    if isinstance(value, enum.Enum):
+        return f"enum:{type(value).__module__}.{type(value).__qualname__}.{value.name}"
     if isinstance(value, np.dtype):
         return f"dtype:{value.str}"
     if type(value) in (tuple, list):

@@ -41,15 +41,17 @@ std::vector<std::string> split_quoted(std::string_view line) {
 }
 
 // The line on which the driver would start the compiler proper.
-std::vector<std::string> compiler_line(std::string_view output) {
+std::vector<std::string> compiler_line(std::string_view output, std::string_view compiler) {
   while (!output.empty()) {
     std::string_view line = output.substr(0, output.find('\n'));
     if (line.find("cc1plus") != line.npos || line.find("-cc1") != line.npos) return split_quoted(line);
     output.remove_prefix(std::min(line.size() + 1, output.size()));
   }
-  throw Error(ErrorKind::Build,
-              "The C++ compiler did not say what '-march=native' means; ask for target 'baseline' or set CXX to g++ or "
-              "clang++.");
+  throw Error(
+      ErrorKind::Build,
+      fmt::format("The C++ compiler '{}' did not say what '-march=native' means; ask for target 'baseline' or set "
+                  "CXX to g++ or clang++.",
+                  compiler));
 }
 
 // A feature counts when host_features() can tell it; what the host cannot run is no feature of the code either.
@@ -105,10 +107,10 @@ std::string cache_key(const Toolchain& toolchain) {
 
 }  // namespace
 
-Target parse_native(std::string_view output, CompilerKind kind) {
+Target parse_native(std::string_view output, CompilerKind kind, std::string_view compiler) {
   Target target;
   target.name = "native";
-  const std::vector<std::string> words = compiler_line(output);
+  const std::vector<std::string> words = compiler_line(output, compiler);
   if (kind == CompilerKind::Gcc) {
     parse_gcc(words, &target);
   } else {
@@ -150,8 +152,8 @@ Target resolve_target(const std::string& name, const Toolchain& toolchain, const
       }
     }
   }
-  Target target =
-      parse_native(ask_compiler(toolchain, {"-march=native", "-###", "-S", "-x", "c++", "/dev/null"}), toolchain.kind);
+  Target target = parse_native(ask_compiler(toolchain, {"-march=native", "-###", "-S", "-x", "c++", "/dev/null"}),
+                               toolchain.kind, toolchain.command.front());
   if (toolchain.kind == CompilerKind::Gcc) {
     drop_implied_flags(ask_compiler(toolchain, {"-march=" + target.march, "-Q", "--help=target"}), &target);
   }

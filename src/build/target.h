@@ -21,8 +21,9 @@ struct Target {
 // Error(User) for another name, Error(Build) when the compiler does not answer.
 Target resolve_target(const std::string& name, const Toolchain& toolchain, const ProbeCache& cache);
 
-// Parses what `cxx -march=native -### -S -x c++ /dev/null` prints. Public for tests with other compilers' answers.
-Target parse_native(std::string_view output, CompilerKind kind);
+// Parses what `cxx -march=native -### -S -x c++ /dev/null` prints. `compiler` is
+// named in the error. Public for tests with other compilers' answers.
+Target parse_native(std::string_view output, CompilerKind kind, std::string_view compiler = "c++");
 
 // Drops the flags that `-march=` implies anyway, by what GCC's `-march=<name> -Q --help=target` prints.
 void drop_implied_flags(std::string_view help, Target* target);

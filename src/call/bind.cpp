@@ -1,6 +1,6 @@
 #include "call/bind.h"
 
-#include "load/entries.h"
+#include "base/entries.h"
 
 namespace ferrule {
 namespace {

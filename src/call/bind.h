@@ -64,10 +64,8 @@ bool evaluate_result_extents(const CallPlan& plan, Frame& frame);
 
 // After all arguments: explicit symbols, extents across arrays, guards, extents of the results, overlap.
 [[gnu::always_inline]] inline Fit finish_binding(const CallPlan& plan, Frame& frame) {
-  if (frame.n_explicit != 0 || !plan.explicit_symbols.empty()) [[unlikely]]
-    if (!apply_explicit_symbols(plan, frame)) return Fit::Refused;
-  if (!plan.late_checks.empty() && !make_late_checks(plan, frame)) [[unlikely]]
-    return Fit::Refused;
+  if (frame.n_explicit != 0 || !plan.plain) [[unlikely]]
+    if (!apply_explicit_symbols(plan, frame) || !make_late_checks(plan, frame)) return Fit::Refused;
   for (const GuardPlan& guard : plan.guards) {
     const Evaluated holds = guard.condition.eval(frame.symbols, frame.pointers);
     if (holds.value == 0 || holds.overflow) [[unlikely]] {

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "call/scalar.h"
-#include "load/entries.h"
+#include "base/entries.h"
 
 namespace ferrule {
 namespace {
@@ -173,8 +173,34 @@ void Expr::recognise() {
     a_ = s[swap ? 1 : 0].operand;
     b_ = s[swap ? 0 : 1].operand;
     if (s[2].op == FR_X_EQ) form_ = left && right ? Form::EqualSymbols : Form::EqualConstant;
-    if (s[2].op == FR_X_MUL && left != right) form_ = Form::Scaled;
   }
+}
+
+std::vector<int32_t> Expr::symbols() const {
+  std::vector<int32_t> found;
+  for (const Step& step : steps_) {
+    const auto symbol = static_cast<int32_t>(step.operand);
+    if (step.op == FR_X_SYMBOL && std::find(found.begin(), found.end(), symbol) == found.end()) found.push_back(symbol);
+  }
+  return found;
+}
+
+bool Expr::grows_with_symbols() const {
+  // Sums, products, minima and maxima of terms that grow and are not negative are such terms themselves.
+  return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    switch (step.op) {
+      case FR_X_CONST:
+        return step.operand >= 0;
+      case FR_X_SYMBOL:
+      case FR_X_ADD:
+      case FR_X_MUL:
+      case FR_X_MIN:
+      case FR_X_MAX:
+        return true;
+      default:
+        return false;
+    }
+  });
 }
 
 Evaluated Expr::eval_general(const int64_t* symbols, void* const* args) const {

@@ -27,23 +27,11 @@ class Expr {
 
   // `symbols` in descriptor order; `args` are the pointers of the call, read for scalar arguments only.
   Evaluated eval(const int64_t* symbols, void* const* args) const {
-    switch (form_) {
-      case Form::Constant:
-        return {a_, false};
-      case Form::Symbol:
-        return {symbols[a_], false};
-      case Form::EqualSymbols:
-        return {symbols[a_] == symbols[b_], false};
-      case Form::EqualConstant:
-        return {symbols[a_] == b_, false};
-      case Form::Scaled: {
-        int64_t value;
-        const bool overflow = __builtin_mul_overflow(symbols[a_], b_, &value);
-        return {value, overflow};
-      }
-      case Form::General:
-        break;
-    }
+    // Comparisons in the order of their frequency: guards of one program have one form, and a jump table costs more.
+    if (form_ == Form::EqualSymbols) return {symbols[a_] == symbols[b_], false};
+    if (form_ == Form::EqualConstant) return {symbols[a_] == b_, false};
+    if (form_ == Form::Symbol) return {symbols[a_], false};
+    if (form_ == Form::Constant) return {a_, false};
     return eval_general(symbols, args);
   }
 
@@ -51,10 +39,14 @@ class Expr {
   bool is_zero() const { return is_constant() && a_ == 0; }
   // The symbol that the expression is, or -1.
   int32_t symbol() const { return form_ == Form::Symbol ? static_cast<int32_t>(a_) : -1; }
+  // The symbols that the value depends on, each once.
+  std::vector<int32_t> symbols() const;
+  // Whether it is certain that a larger symbol never makes the value smaller, as long as none is negative.
+  bool grows_with_symbols() const;
 
  private:
   // The forms that most guards and extents have are evaluated in place.
-  enum class Form : uint8_t { Constant, Symbol, EqualSymbols, EqualConstant, Scaled, General };
+  enum class Form : uint8_t { Constant, Symbol, EqualSymbols, EqualConstant, General };
   struct Step {
     uint8_t op;
     uint8_t dtype;    // FR_X_FARG: of the scalar argument

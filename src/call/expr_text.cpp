@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "call/expr.h"
-#include "load/entries.h"
+#include "base/entries.h"
 
 namespace ferrule {
 namespace {

@@ -1,6 +1,7 @@
 // A callable module: the mapped code, its plan, and the state that belongs to this handle alone.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -42,10 +43,16 @@ class Handle {
     return run_prepared(frame, call, entry);
   }
 
-  // Estimated scalar operations of the bound call; INT64_MAX where the estimate itself overflows.
-  int64_t work(const Frame& frame) const {
+  // Whether the bound call is estimated to be long (kLongWork), or the estimate itself overflows.
+  bool is_long(const Frame& frame) const {
+    if (plan_.short_work.known) [[likely]] {
+      uint64_t largest = 0;
+      for (const int32_t s : plan_.short_work.symbols)
+        largest = std::max(largest, static_cast<uint64_t>(frame.symbols[s]));  // negative ones count as large
+      if (largest <= plan_.short_work.largest) return false;
+    }
     const Evaluated work = plan_.work.eval(frame.symbols, frame.pointers);
-    return work.overflow ? INT64_MAX : work.value;
+    return work.overflow || work.value > kLongWork;
   }
 
   // Runs `init` unless it has run; `symbols` in descriptor order. Returns init's status. Nothing for stateless modules.

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "load/entries.h"
+#include "base/entries.h"
 
 namespace ferrule {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "call/frame.h"
-#include "load/entries.h"
+#include "base/entries.h"
 
 namespace ferrule {
 namespace {
@@ -185,6 +185,25 @@ void plan_pairs(CallPlan& plan) {
   }
 }
 
+ShortWork plan_short_work(const CallPlan& plan) {
+  ShortWork short_work{false, plan.work.symbols(), 0};
+  if (!plan.work.grows_with_symbols()) return short_work;
+  std::vector<int64_t> sizes(plan.module->n_symbols);
+  const auto is_short = [&](int64_t size) {
+    std::fill(sizes.begin(), sizes.end(), size);
+    const Evaluated work = plan.work.eval(sizes.data(), nullptr);
+    return !work.overflow && work.value <= kLongWork;
+  };
+  short_work.known = is_short(0);
+  int64_t low = 0, high = kLongWork + 1;  // short at `low`; beyond kLongWork nothing is gained
+  while (short_work.known && high - low > 1) {
+    const int64_t middle = (low + high) / 2;
+    (is_short(middle) ? low : high) = middle;
+  }
+  short_work.largest = static_cast<uint64_t>(low);
+  return short_work;
+}
+
 FrameLayout lay_out(const CallPlan& plan) {
   const size_t n_args = plan.args.size(), n_slots = n_args + plan.returns.size(), n_symbols = plan.module->n_symbols;
   size_t next = n_slots * sizeof(ScalarSlot);  // at offset 0: they need the largest alignment
@@ -217,11 +236,13 @@ CallPlan make_plan(const FrModule& module) {
     plan.guards.push_back({&module.guards[i], Expr::make(module.guards[i].condition, module, 1)});
   plan.arena_bytes = Expr::make(module.arena_bytes, module);
   plan.work = Expr::make(module.work, module);
+  plan.short_work = plan_short_work(plan);
   plan.n_positional = module.n_positional;
   if (plan.n_positional > module.n_args) throw contradiction(module, "more positional arguments than arguments");
   for (uint32_t i = 0; i < plan.n_positional; ++i)
     if (plan.args[i].hidden) throw contradiction(module, "a hidden argument that is given by position");
   plan.stateless = (module.flags & FR_MODULE_STATELESS) != 0;
+  plan.plain = plan.explicit_symbols.empty() && plan.late_checks.empty();
   plan.direct = plan.stateless && plan.arena_bytes.is_zero();
   plan.strict_scalars = (module.flags & FR_MODULE_STRICT_SCALARS) != 0;
   plan.returns_tuple = (module.flags & FR_MODULE_RETURNS_TUPLE) != 0 || module.n_returns > 1;

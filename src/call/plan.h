@@ -74,6 +74,17 @@ struct PairPlan {
   uint32_t allowed;
 };
 
+// Runs that are estimated to take longer are long: about 20 us of work. Other threads get the interpreter meanwhile,
+// which costs 26 ns for releasing and taking its lock alone and up to a switch interval where others want it.
+constexpr int64_t kLongWork = 20'000;
+
+// Tells short runs without evaluating the estimate: it is at most kLongWork when all of `symbols` lie in [0, largest].
+struct ShortWork {
+  bool known = false;
+  std::vector<int32_t> symbols;
+  uint64_t largest = 0;
+};
+
 struct ExplicitSymbol {
   int32_t symbol;
   int64_t value;
@@ -102,10 +113,12 @@ struct CallPlan {
   std::vector<Expr> return_extents;
   std::vector<int32_t> explicit_symbols;  // given by keyword only, and required
   Expr arena_bytes, work;
+  ShortWork short_work;
   FrameLayout frame{};
   uint32_t n_positional = 0;
   bool stateless = false, strict_scalars = false, returns_tuple = false;
   bool direct = false;  // neither state nor arena: the module is entered without more
+  bool plain = false;   // neither explicit symbols nor late checks
 };
 
 // Reads the whole descriptor and verifies it: expressions, indices, ranks, element types. Raises Incompatible for one

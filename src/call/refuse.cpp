@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "load/entries.h"
+#include "base/entries.h"
 
 namespace ferrule {
 namespace {

@@ -2,7 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "call/plan.h"
-#include "load/entries.h"
+#include "base/entries.h"
 
 namespace ferrule {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/cpu.h"
+#include "base/entries.h"
 #include "base/error.h"
-#include "load/entries.h"
 #include "load/module.h"
 
 namespace ferrule {

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "array/array.h"
-#include "load/entries.h"
+#include "base/entries.h"
 #include "runtime/call_ctx.h"
 #include "runtime/pool.h"
 

@@ -12,6 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "modules"))
 
 import kernels
+
 from ferrule import errors
 
 N = 4

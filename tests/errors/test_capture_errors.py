@@ -9,6 +9,7 @@ import traceback
 
 import numpy as np
 import pytest
+
 from ferrule import errors
 from ferrule.capture import capture
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from ferrule import _compiler as ir
 
 FOLDER = Path(__file__).parent

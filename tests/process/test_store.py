@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from ferrule import _rt
 
 INCLUDE = Path(__file__).resolve().parents[2] / "include"

@@ -10,6 +10,7 @@ import functools
 from typing import Any
 
 import numpy as np
+
 from ferrule import _compiler as ir
 from ferrule.capture import Captured, Options, capture
 from ferrule.capture.signature import bind, layout_of

@@ -16,6 +16,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "modules"))
 
 import kernels
+
 from ferrule import _rt, errors
 
 

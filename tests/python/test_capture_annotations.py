@@ -10,6 +10,7 @@ from typing import Annotated
 import numpy as np
 import pytest
 from evaluated import run, values_for
+
 from ferrule import dtypes as fr
 from ferrule import errors
 from ferrule.capture import Options, capture_annotated, is_annotated

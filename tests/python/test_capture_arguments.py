@@ -6,6 +6,7 @@ import functools
 
 import numpy as np
 import pytest
+
 from ferrule import errors
 from ferrule.capture import Options, capture
 

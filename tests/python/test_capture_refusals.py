@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from evaluated import evaluated
+
 from ferrule import errors
 from ferrule.capture import capture
 

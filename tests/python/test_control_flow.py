@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from evaluated import evaluated
+
 from ferrule import errors
 from ferrule.capture import capture
 

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+
 from ferrule import _compiler as ir
 from ferrule.errors import (
     Unsupported,

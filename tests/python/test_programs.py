@@ -7,8 +7,9 @@ import warnings
 import numpy as np
 import pytest
 from evaluated import evaluated
-from ferrule import errors
 from programs import Program, load
+
+from ferrule import errors
 
 PROGRAMS = load()
 SUPPORTED = [pytest.param(p, id=p.name) for p in PROGRAMS if p.refused is None]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import random_programs
 from evaluated import evaluated
+
 from ferrule import errors
 
 SIZES = (5, 3, 0, 1, 2, 8, 4)

@@ -12,10 +12,11 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from programs import load
+
 from ferrule import errors
 from ferrule.capture import dispatch
 from ferrule.capture.errors import Abort, boundary
-from programs import load
 
 OFFSET = 10
 TABLE = {"a": 1, "b": 2}

@@ -1,4 +1,5 @@
-// The stages from Program to source text for Python; building and storing is _rt's, so that both modules share one path.
+// The stages from Program to source text for Python; building and storing is _rt's, so that both modules share one
+// path.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/set.h>
@@ -57,11 +58,15 @@ void bind_compile(nb::module_& m) {
         "FERRULE_PASSES_OFF apply.");
   m.def("stage_names", &stage_names);
   m.def("compiler_digest", &compiler_digest);
-  m.def("schedule_passes", [] {
-    nb::list out;
-    for (const SchedulePass& pass : schedule_passes()) out.append(nb::make_tuple(pass.name, pass.what, pass.required));
-    return out;
-  }, "The passes of schedule in order: (name, what, required).");
+  m.def(
+      "schedule_passes",
+      [] {
+        nb::list out;
+        for (const SchedulePass& pass : schedule_passes())
+          out.append(nb::make_tuple(pass.name, pass.what, pass.required));
+        return out;
+      },
+      "The passes of schedule in order: (name, what, required).");
 }
 
 }  // namespace ferrule

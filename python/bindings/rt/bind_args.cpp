@@ -38,12 +38,6 @@ Outcome take_symbol(const Target& target, PyObject* name, PyObject* value, Frame
   return Outcome::Done;
 }
 
-// A borrowed reference; null, without an error unless PyErr_Occurred(), where the variable is unset.
-PyObject* value_of(const Variable& variable) {
-  if (PyCell_Check(variable.container)) return PyCell_GET(variable.container);
-  return PyDict_GetItemWithError(variable.container, variable.key);
-}
-
 }  // namespace
 
 int same_value(PyObject* a, PyObject* b) {
@@ -102,19 +96,17 @@ Outcome gather(const Target& target, PyObject* const* args, Py_ssize_t nargs, Py
   return Outcome::Done;
 }
 
-Outcome check_variables(const Target& target, PyObject** given, Problem& problem) {
+Outcome compare_variable(const GlobalGuard& guard, PyObject* value, Problem& problem) {
+  if (PyErr_Occurred() != nullptr) return Outcome::Raised;
+  Py_XINCREF(value);  // the comparison may run Python code that rebinds the variable
+  const int same = value == nullptr ? 0 : same_value(value, guard.expected);
+  Py_XDECREF(value);
+  if (same < 0) return Outcome::Raised;
+  return same == 1 ? Outcome::Done : miss(problem, Wrong::GlobalChanged, -1, guard.variable.key);
+}
+
+Outcome fetch_hidden(const Target& target, PyObject** given, Problem& problem) {
   for (const HiddenArray& hidden : target.hidden) given[hidden.arg] = nullptr;
-  for (const GlobalGuard& guard : target.globals) {
-    PyObject* value = value_of(guard.variable);
-    if (value == guard.expected) [[likely]]
-      continue;
-    if (PyErr_Occurred() != nullptr) return Outcome::Raised;
-    Py_XINCREF(value);  // the comparison may run Python code that rebinds the variable
-    const int same = value == nullptr ? 0 : same_value(value, guard.expected);
-    Py_XDECREF(value);
-    if (same < 0) return Outcome::Raised;
-    if (same == 0) return miss(problem, Wrong::GlobalChanged, -1, guard.variable.key);
-  }
   for (const HiddenArray& hidden : target.hidden) {
     PyObject* value = value_of(hidden.variable);
     if (value == nullptr)
@@ -126,6 +118,10 @@ Outcome check_variables(const Target& target, PyObject** given, Problem& problem
   return Outcome::Done;
 }
 
+namespace {
+
+// Every case that the quick tests leave: subclasses, other descriptors of the same dtype, layouts that need a look at
+// the strides, None, and everything that is refused.
 Outcome bind_array_slowly(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem) {
   if (object == Py_None && arg.optional) {
     bind_none(arg, frame);
@@ -150,6 +146,21 @@ Outcome bind_array_slowly(const Target& target, const ArgPlan& arg, PyObject* ob
   const bool fits = test_layout(arg, frame, PyArray_DATA(array), shape, strides, PyArray_ISWRITEABLE(array)) &&
                     bind_array(target.plan(), arg, frame, PyArray_DATA(array), shape, strides);
   return fits ? Outcome::Done : Outcome::Miss;
+}
+
+}  // namespace
+
+Outcome bind_array_object(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem) {
+  const ArgTarget& own = target.args[static_cast<size_t>(arg.index)];
+  if (Py_IS_TYPE(object, target.array_type)) [[likely]] {
+    auto* array = reinterpret_cast<PyArrayObject*>(object);
+    if (PyArray_DESCR(array) == own.descr && PyArray_NDIM(array) == arg.rank &&
+        (~PyArray_FLAGS(array) & own.sufficient_flags) == 0) [[likely]]
+      return bind_array(target.plan(), arg, frame, PyArray_DATA(array), shape_of(array), strides_of(array))
+                 ? Outcome::Done
+                 : Outcome::Miss;
+  }
+  return bind_array_slowly(target, arg, object, frame, problem);
 }
 
 }  // namespace ferrule::python

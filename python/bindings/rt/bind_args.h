@@ -7,18 +7,51 @@
 
 namespace ferrule::python {
 
+// Whether the arguments of a vectorcall lie in declared order already: by position, then by name in the same order.
+inline bool in_declared_order(const Target& target, Py_ssize_t nargs, PyObject* kwnames) {
+  const Py_ssize_t n_names = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
+  if (nargs + n_names != static_cast<Py_ssize_t>(target.args.size()) ||
+      nargs > static_cast<Py_ssize_t>(target.plan().n_positional))
+    return false;
+  const ArgTarget* const named = target.args.data() + nargs;
+  for (Py_ssize_t k = 0; k < n_names; ++k)
+    if (named[k].name != PyTuple_GET_ITEM(kwnames, k)) return false;  // interned, so that pointers tell
+  return true;
+}
+
 // Puts the arguments of a vectorcall in declared order into `given` (one per argument, borrowed): by position, by name,
 // defaults, and nullptr for hidden ones. Symbols given by name go to the frame.
 Outcome gather(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, PyObject** given,
                Frame& frame, Problem& problem);
 
-// Checks the variables that the program read when it was captured, and fetches hidden arrays into `given`; these are
-// new references, which the caller releases also after a miss (nullptr where none was fetched).
-Outcome check_variables(const Target& target, PyObject** given, Problem& problem);
+// A borrowed reference; null, without an error unless PyErr_Occurred(), where the variable is unset.
+inline PyObject* value_of(const Variable& variable) {
+  if (variable.key != nullptr) [[likely]]
+    return PyDict_GetItemWithError(variable.container, variable.key);
+  return PyCell_GET(variable.container);
+}
 
-// Every case that the inline path leaves: subclasses, other descriptors of the same dtype, layouts that need a look at
-// the strides, None, and everything that is refused.
-Outcome bind_array_slowly(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem);
+// Whether a guarded variable still has an equal value, for those that are not the very object any more.
+Outcome compare_variable(const GlobalGuard& guard, PyObject* value, Problem& problem);
+
+// Checks the variables that the program read when it was captured.
+inline Outcome check_globals(const Target& target, Problem& problem) {
+  for (const GlobalGuard& guard : target.globals) {
+    PyObject* value = value_of(guard.variable);
+    if (value == guard.expected) [[likely]]
+      continue;
+    const Outcome same = compare_variable(guard, value, problem);
+    if (same != Outcome::Done) return same;
+  }
+  return Outcome::Done;
+}
+
+// Fetches hidden arrays into `given`; these are new references, which the caller releases also after a miss (nullptr
+// where none was fetched).
+Outcome fetch_hidden(const Target& target, PyObject** given, Problem& problem);
+
+// Takes an array by its steps.
+Outcome bind_array_object(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem);
 
 Outcome bind_scalar_object(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem);
 
@@ -26,18 +59,36 @@ Outcome bind_scalar_object(const Target& target, const ArgPlan& arg, PyObject* o
 // bit, so that 0.0 is not -0.0 and a NaN is itself). -1 with a Python error set.
 int same_value(PyObject* a, PyObject* b);
 
-// `own` is the argument's entry in the target.
-inline Outcome bind_array_object(const Target& target, const ArgPlan& arg, const ArgTarget& own, PyObject* object,
-                                 Frame& frame, Problem& problem) {
-  if (Py_IS_TYPE(object, &PyArray_Type)) [[likely]] {
-    auto* array = reinterpret_cast<PyArrayObject*>(object);
-    if (PyArray_DESCR(array) == own.descr && PyArray_NDIM(array) == arg.rank &&
-        (PyArray_FLAGS(array) & own.sufficient_flags) == own.sufficient_flags) [[likely]]
-      return bind_array(target.plan(), arg, frame, PyArray_DATA(array), shape_of(array), strides_of(array))
-                 ? Outcome::Done
-                 : Outcome::Miss;
+// Takes a plain array whose dtype, rank, layout and extents fit at first sight; false, with nothing of consequence
+// written, leaves the argument to bind_array_object().
+[[gnu::always_inline]] inline bool bind_straight(const ArgTarget& own, PyTypeObject* array_type, PyObject* object,
+                                                 int64_t* symbols, void*& pointer, BoundArray& bound) {
+  if (!Py_IS_TYPE(object, array_type)) [[unlikely]]
+    return false;
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  if (PyArray_DESCR(array) != own.descr || PyArray_NDIM(array) != own.rank ||
+      (~PyArray_FLAGS(array) & own.straight_flags) != 0) [[unlikely]]
+    return false;
+  const int64_t* const shape = shape_of(array);
+  bound.shape = shape;
+  bound.byte_strides = strides_of(array);
+  char* const data = PyArray_BYTES(array);
+  pointer = data;
+  int64_t bytes = own.item;
+  for (int32_t axis = 0; axis < own.rank; ++axis) {
+    const int64_t extent = shape[axis];
+    const AxisTarget& does = own.axes[axis];
+    bytes *= extent;
+    if (does.kind == AxisTarget::Kind::Check) {
+      if (symbols[does.symbol] != extent) [[unlikely]]
+        return false;
+    } else if (does.kind == AxisTarget::Kind::Define) {
+      symbols[does.symbol] = extent;
+    }
   }
-  return bind_array_slowly(target, arg, object, frame, problem);
+  char* const low = bytes != 0 ? data : nullptr;
+  bound.range = {low, low + bytes};
+  return true;
 }
 
 inline Outcome miss(Problem& problem, Wrong wrong, int32_t arg, PyObject* object = nullptr, Py_ssize_t got = 0) {

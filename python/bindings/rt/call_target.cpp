@@ -8,20 +8,23 @@
 namespace ferrule::python {
 namespace {
 
-// Runs that are estimated to take longer give other threads the interpreter: about 20 us of work, against 26 ns to
-// release and take the lock alone and up to a switch interval when others want it.
-constexpr int64_t kReleaseWork = 20'000;
+// What a miss is reported with; `problem.object` is borrowed from the call.
+struct Attempt {
+  explicit Attempt(const CallPlan& plan) : frame(plan) {}
+  Frame frame;
+  Problem problem;
+};
 
 bool releases_gil(const Target& target, const Frame& frame) {
-  if (target.release_gil != ReleaseGil::Auto) return target.release_gil == ReleaseGil::Always;
-  return target.handle->work(frame) > kReleaseWork;
+  if (target.release_gil != ReleaseGil::Auto) [[unlikely]]
+    return target.release_gil == ReleaseGil::Always;
+  return target.handle->is_long(frame);
 }
 
 [[gnu::cold]] void raise_failure(const Target& target, int32_t status, const FrCallCtx& ctx) {
   raise_from(target.handle->failure(status, ctx.error));
 }
 
-// Arguments that need more than a look at their kind: fixed values.
 Outcome bind_static(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem) {
   PyObject* fixed = target.args[static_cast<size_t>(arg.index)].fixed;
   const int same = fixed == nullptr ? 0 : same_value(object, fixed);
@@ -31,20 +34,28 @@ Outcome bind_static(const Target& target, const ArgPlan& arg, PyObject* object, 
   return Outcome::Done;
 }
 
+// Arguments that need more than the first sight: scalars, fixed values, uncommon arrays, and all that are refused.
+[[gnu::noinline]] Outcome bind_other(const Target& target, size_t index, PyObject* object, Frame& frame,
+                                     Problem& problem) {
+  const ArgPlan& arg = target.plan().args[index];
+  if (arg.kind == FR_ARG_SCALAR) return bind_scalar_object(target, arg, object, frame, problem);
+  if (arg.kind == FR_ARG_ARRAY) return bind_array_object(target, arg, object, frame, problem);
+  return bind_static(target, arg, object, frame, problem);
+}
+
 [[gnu::always_inline]] inline Outcome bind_all(const Target& target, PyObject* const* given, Frame& frame,
                                                Problem& problem) {
-  const ArgTarget* own = target.args.data();
-  for (const ArgPlan& arg : target.plan().args) {
-    PyObject* object = *given++;
-    Outcome bound;
-    if (arg.kind == FR_ARG_ARRAY) [[likely]]
-      bound = bind_array_object(target, arg, *own++, object, frame, problem);
-    else if (++own; arg.kind == FR_ARG_SCALAR)
-      bound = bind_scalar_object(target, arg, object, frame, problem);
-    else
-      bound = bind_static(target, arg, object, frame, problem);
-    if (bound != Outcome::Done) [[unlikely]]
-      return bound;
+  const ArgTarget* const args = target.args.data();
+  const size_t n = target.args.size();
+  PyTypeObject* const array_type = target.array_type;
+  int64_t* const symbols = frame.symbols;
+  void** const pointers = frame.pointers;
+  BoundArray* const arrays = frame.arrays;
+  for (size_t i = 0; i < n; ++i) {
+    if (bind_straight(args[i], array_type, given[i], symbols, pointers[i], arrays[i])) [[likely]]
+      continue;
+    const Outcome bound = bind_other(target, i, given[i], frame, problem);
+    if (bound != Outcome::Done) return bound;
   }
   return Outcome::Done;
 }
@@ -52,7 +63,7 @@ Outcome bind_static(const Target& target, const ArgPlan& arg, PyObject* object, 
 // The run itself, with or without the interpreter's lock. False with a Python error set.
 inline bool run(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx) {
   int32_t status;
-  if (releases_gil(target, frame)) {
+  if (releases_gil(target, frame)) [[unlikely]] {
     PyThreadState* state = PyEval_SaveThread();
     status = target.handle->run(frame, fit, ctx);
     PyEval_RestoreThread(state);
@@ -65,57 +76,87 @@ inline bool run(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx) {
   return false;
 }
 
-[[gnu::noinline]] Outcome run_for_results(const Target& target, Fit fit, PyObject* const* given, Frame& frame,
-                                          PyObject** result) {
+[[gnu::noinline]] Called run_for_results(const Target& target, Fit fit, PyObject* const* given, Frame& frame) {
   SmallBuffer<PyObject*, 8> made(target.plan().returns.size());
-  if (!allocate_results(target, frame, made.data())) return Outcome::Raised;
+  if (!allocate_results(target, frame, made.data())) return {nullptr, Outcome::Raised};
   FrCallCtx ctx(target.plan().module);
+  PyObject* result = nullptr;
   if (run(target, fit, frame, ctx))
-    *result = build_results(target, frame, ctx, given, made.data());
+    result = build_results(target, frame, ctx, given, made.data());
   else
     release_results(target, made.data());
-  return *result != nullptr ? Outcome::Done : Outcome::Raised;
+  return {result, result != nullptr ? Outcome::Done : Outcome::Raised};
 }
 
-[[gnu::always_inline]] inline Outcome bind_and_run(const Target& target, PyObject* const* given, Attempt& attempt,
-                                                   PyObject** result) {
+// Arguments in declared order, to how the call may run.
+[[gnu::always_inline]] inline Outcome bind(const Target& target, PyObject* const* given, Attempt& attempt, Fit& fit) {
   const Outcome bound = bind_all(target, given, attempt.frame, attempt.problem);
   if (bound != Outcome::Done) [[unlikely]]
     return bound;
-  const Fit fit = finish_binding(target.plan(), attempt.frame);
+  fit = finish_binding(target.plan(), attempt.frame);
   if (fit == Fit::Refused) [[unlikely]]
     return Outcome::Miss;
   if (target.overlap_only && !written_array_overlaps(target.plan(), attempt.frame)) [[unlikely]]
     return Outcome::Miss;
-  if (result == nullptr) [[unlikely]]
-    return Outcome::Done;
-  if (!target.plan().returns.empty()) return run_for_results(target, fit, given, attempt.frame, result);
-  FrCallCtx ctx(target.plan().module);
-  if (!run(target, fit, attempt.frame, ctx)) return Outcome::Raised;
-  *result = Py_NewRef(Py_None);
   return Outcome::Done;
 }
 
-// Keywords, defaults, hidden arrays, guarded variables.
-[[gnu::noinline]] Outcome call_gathered(const Target& target, PyObject* const* args, Py_ssize_t nargs,
-                                        PyObject* kwnames, Attempt& attempt, PyObject** result) {
+// `kRuns`: false to stop after the checks.
+template <bool kRuns>
+[[gnu::always_inline]] inline Called bind_and_run(const Target& target, PyObject* const* given, Attempt& attempt) {
+  Fit fit;
+  const Outcome bound = bind(target, given, attempt, fit);
+  if (!kRuns || bound != Outcome::Done) [[unlikely]]
+    return {nullptr, bound};
+  if (!target.plan().returns.empty()) return run_for_results(target, fit, given, attempt.frame);
+  FrCallCtx ctx(target.plan().module);
+  if (!run(target, fit, attempt.frame, ctx)) return {nullptr, Outcome::Raised};
+  return {Py_NewRef(Py_None), Outcome::Done};
+}
+
+// Keywords in another order, symbols by name, defaults, hidden arrays.
+template <bool kRuns>
+[[gnu::noinline]] Called call_gathered(const Target& target, PyObject* const* args, Py_ssize_t nargs,
+                                       PyObject* kwnames, Attempt& attempt) {
   SmallBuffer<PyObject*, 32> given(target.args.size());
   Outcome outcome = gather(target, args, nargs, kwnames, given.data(), attempt.frame, attempt.problem);
-  if (outcome != Outcome::Done) return outcome;
-  if (!target.has_variables) return bind_and_run(target, given.data(), attempt, result);
-  outcome = check_variables(target, given.data(), attempt.problem);
-  if (outcome == Outcome::Done) outcome = bind_and_run(target, given.data(), attempt, result);
+  if (outcome != Outcome::Done) return {nullptr, outcome};
+  if (!target.has_hidden) return bind_and_run<kRuns>(target, given.data(), attempt);
+  Called called{nullptr, fetch_hidden(target, given.data(), attempt.problem)};
+  if (called.outcome == Outcome::Done) called = bind_and_run<kRuns>(target, given.data(), attempt);
   for (const HiddenArray& hidden : target.hidden) Py_XDECREF(given[static_cast<size_t>(hidden.arg)]);
-  return outcome;
+  return called;
+}
+
+template <bool kRuns>
+[[gnu::always_inline]] inline Called attempt_call(const Target& target, PyObject* const* args, Py_ssize_t nargs,
+                                                  PyObject* kwnames, Attempt& attempt) {
+  const Outcome unchanged = check_globals(target, attempt.problem);
+  if (unchanged != Outcome::Done) [[unlikely]]
+    return {nullptr, unchanged};
+  if (in_declared_order(target, nargs, kwnames)) [[likely]]
+    return bind_and_run<kRuns>(target, args, attempt);
+  return call_gathered<kRuns>(target, args, nargs, kwnames, attempt);
 }
 
 }  // namespace
 
-Outcome call_target(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, Attempt& attempt,
-                    PyObject** result) try {
-  if (target.simple && kwnames == nullptr && nargs == static_cast<Py_ssize_t>(target.args.size())) [[likely]]
-    return bind_and_run(target, args, attempt, result);
-  return call_gathered(target, args, nargs, kwnames, attempt, result);
+Called call_target(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                   OnMiss on_miss) try {
+  Attempt attempt(target.plan());
+  const Called called = attempt_call<true>(target, args, nargs, kwnames, attempt);
+  if (called.outcome != Outcome::Miss || on_miss == OnMiss::Tell) [[likely]]
+    return called;
+  raise_miss(target, attempt.frame, attempt.problem);
+  return {nullptr, Outcome::Raised};
+} catch (...) {
+  raise_current_exception();
+  return {nullptr, Outcome::Raised};
+}
+
+Outcome would_take(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) try {
+  Attempt attempt(target.plan());
+  return attempt_call<false>(target, args, nargs, kwnames, attempt).outcome;
 } catch (...) {
   raise_current_exception();
   return Outcome::Raised;

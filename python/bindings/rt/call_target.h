@@ -5,17 +5,19 @@
 
 namespace ferrule::python {
 
-// What a miss is reported with; `problem.object` is borrowed from the call.
-struct Attempt {
-  explicit Attempt(const CallPlan& plan) : frame(plan) {}
-  Frame frame;
-  Problem problem;
+// What becomes of a call that does not fit: an exception, or Outcome::Miss without one.
+enum class OnMiss : uint8_t { Raise, Tell };
+
+// How a call ended; `result` is a new reference, null unless it is Done. After a miss nothing has changed.
+struct Called {
+  PyObject* result;
+  Outcome outcome;
 };
 
-// Calls `target` with the arguments of a vectorcall. Done: *result is the new reference that the call returns. After a
-// miss nothing has changed and no Python error is set. Without `result` nothing is run: Done then means that the call
-// would be. The caller keeps the target alive meanwhile.
-Outcome call_target(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, Attempt& attempt,
-                    PyObject** result);
+// Calls `target` with the arguments of a vectorcall. The caller keeps the target alive meanwhile.
+Called call_target(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, OnMiss on_miss);
+
+// Whether a call with these arguments would be accepted; nothing is run.
+Outcome would_take(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
 
 }  // namespace ferrule::python

@@ -19,25 +19,20 @@ struct FunctionObject {
   PyObject* dict;
   PyObject* weakrefs;
   std::vector<PyObject*>* specialisations;  // owned SpecialisationObjects
-  size_t last;                              // the one that ran last
-  bool annotated;                           // one specialisation, whose refusal is the function's own
+  PyObject* current;                        // the one that ran last, borrowed; null where there is none
+  OnMiss on_miss;                           // Raise: annotated, one specialisation whose refusal is the function's own
 };
 
 FunctionObject* as_function(PyObject* self) { return reinterpret_cast<FunctionObject*>(self); }
 
 // Tries one specialisation. While it runs other threads may clear the list: a reference keeps it.
-Outcome try_one(PyObject* specialisation, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, bool explain,
-                PyObject** result) {
-  const Target& target = *reinterpret_cast<SpecialisationObject*>(specialisation)->target;
+inline Called try_one(PyObject* specialisation, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                      OnMiss on_miss) {
   Py_INCREF(specialisation);
-  Attempt attempt(target.plan());
-  Outcome outcome = call_target(target, args, nargs, kwnames, attempt, result);
-  if (outcome == Outcome::Miss && explain) {
-    raise_miss(target, attempt.frame, attempt.problem);
-    outcome = Outcome::Raised;
-  }
+  const Called called =
+      call_target(*reinterpret_cast<SpecialisationObject*>(specialisation)->target, args, nargs, kwnames, on_miss);
   Py_DECREF(specialisation);
-  return outcome;
+  return called;
 }
 
 // self._miss(args, kwargs)
@@ -57,16 +52,18 @@ PyObject* call_miss(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
 }
 
 [[gnu::noinline]] PyObject* call_others(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
-                                        size_t tried) {
+                                        const PyObject* tried) {
   FunctionObject* function = as_function(self);
   // By index, and the size anew each time: comparing guarded values may run Python code that changes the list.
   for (size_t i = 0; i < function->specialisations->size(); ++i) {
-    if (i == tried) continue;
-    PyObject* result = nullptr;
-    const Outcome outcome = try_one((*function->specialisations)[i], args, nargs, kwnames, false, &result);
-    if (outcome == Outcome::Miss) continue;
-    if (outcome == Outcome::Done) function->last = i;
-    return result;
+    PyObject* specialisation = (*function->specialisations)[i];
+    if (specialisation == tried) continue;
+    const Called called = try_one(specialisation, args, nargs, kwnames, OnMiss::Tell);
+    if (called.outcome == Outcome::Miss) continue;
+    const bool still_there =
+        i < function->specialisations->size() && (*function->specialisations)[i] == specialisation;
+    if (called.outcome == Outcome::Done && still_there) function->current = specialisation;
+    return called.result;
   }
   return call_miss(self, args, nargs, kwnames);
 }
@@ -74,21 +71,20 @@ PyObject* call_miss(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
 PyObject* function_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   FunctionObject* function = as_function(self);
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-  const size_t last = function->last;
-  if (last >= function->specialisations->size()) [[unlikely]]
-    return call_others(self, args, nargs, kwnames, SIZE_MAX);
-  PyObject* result = nullptr;
-  const Outcome outcome =
-      try_one((*function->specialisations)[last], args, nargs, kwnames, function->annotated, &result);
-  if (outcome == Outcome::Miss) [[unlikely]]
-    return call_others(self, args, nargs, kwnames, last);
-  return result;
+  PyObject* const current = function->current;
+  if (current == nullptr) [[unlikely]]
+    return call_others(self, args, nargs, kwnames, nullptr);
+  const Called called = try_one(current, args, nargs, kwnames, function->on_miss);
+  if (called.outcome == Outcome::Miss) [[unlikely]]
+    return call_others(self, args, nargs, kwnames, current);
+  return called.result;
 }
 
 PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
   PyObject* self = type->tp_alloc(type, 0);
   if (self == nullptr) return nullptr;
   as_function(self)->vectorcall = function_call;
+  as_function(self)->on_miss = OnMiss::Tell;
   as_function(self)->specialisations = new (std::nothrow) std::vector<PyObject*>;
   if (as_function(self)->specialisations != nullptr) return self;
   Py_DECREF(self);
@@ -108,7 +104,7 @@ void drop_specialisations(FunctionObject* function) {
   if (function->specialisations == nullptr) return;
   std::vector<PyObject*> old;
   old.swap(*function->specialisations);
-  function->last = 0;
+  function->current = nullptr;
   for (PyObject* s : old) Py_DECREF(s);
 }
 
@@ -146,7 +142,8 @@ PyObject* function_add(PyObject* self, PyObject* args, PyObject* kwargs) {
     return nullptr;
   }
   FunctionObject* function = as_function(self);
-  PyObject* made = make_specialisation(kernel, !function->annotated, overlap_only != 0, statics, defaults, globals, hidden);
+  PyObject* made = make_specialisation(kernel, function->on_miss == OnMiss::Tell, overlap_only != 0, statics, defaults,
+                                       globals, hidden);
   if (made == nullptr) return nullptr;
   try {
     function->specialisations->push_back(made);
@@ -155,8 +152,8 @@ PyObject* function_add(PyObject* self, PyObject* args, PyObject* kwargs) {
     raise_current_exception();
     return nullptr;
   }
-  function->last = function->specialisations->size() - 1;
-  return PyLong_FromSize_t(function->last);
+  function->current = made;
+  return PyLong_FromSize_t(function->specialisations->size() - 1);
 }
 
 // A tuple and a dict laid out as a vectorcall passes them. The values are borrowed from both.
@@ -202,10 +199,9 @@ PyObject* function_call_one(PyObject* self, PyObject* args) {
   }
   GivenArguments given(positional, named);
   if (!given.ok()) return nullptr;
-  PyObject* result = nullptr;
-  try_one((*function->specialisations)[static_cast<size_t>(index)], given.values(), given.count(), given.names(), true,
-          &result);
-  return result;
+  return try_one((*function->specialisations)[static_cast<size_t>(index)], given.values(), given.count(), given.names(),
+                 OnMiss::Raise)
+      .result;
 }
 
 // Whether a call of one specialisation would be accepted; nothing is run.
@@ -224,11 +220,7 @@ PyObject* function_matches(PyObject* self, PyObject* args) {
   PyObject* specialisation = (*function->specialisations)[static_cast<size_t>(index)];
   const Target& target = *reinterpret_cast<SpecialisationObject*>(specialisation)->target;
   Py_INCREF(specialisation);
-  Outcome outcome;
-  {
-    Attempt attempt(target.plan());
-    outcome = call_target(target, given.values(), given.count(), given.names(), attempt, nullptr);
-  }
+  const Outcome outcome = would_take(target, given.values(), given.count(), given.names());
   Py_DECREF(specialisation);
   if (outcome == Outcome::Raised) return nullptr;
   return PyBool_FromLong(outcome == Outcome::Done);
@@ -254,14 +246,14 @@ PyObject* function_missed(PyObject* self, PyObject*) {
   return nullptr;
 }
 
-PyObject* get_annotated(PyObject* self, void*) { return PyBool_FromLong(as_function(self)->annotated); }
+PyObject* get_annotated(PyObject* self, void*) { return PyBool_FromLong(as_function(self)->on_miss == OnMiss::Raise); }
 
 int set_annotated(PyObject* self, PyObject* value, void*) {
   if (value == nullptr || !PyBool_Check(value) || !as_function(self)->specialisations->empty()) {
     PyErr_SetString(PyExc_ValueError, "'_annotated' is set to True or False before the first specialisation.");
     return -1;
   }
-  as_function(self)->annotated = value == Py_True;
+  as_function(self)->on_miss = value == Py_True ? OnMiss::Raise : OnMiss::Tell;
   return 0;
 }
 

@@ -5,7 +5,7 @@
 
 #include "../common/errors.h"
 #include "call_target.h"
-#include "load/entries.h"
+#include "base/entries.h"
 #include "object_support.h"
 #include "small_buffer.h"
 
@@ -18,12 +18,7 @@ KernelObject* as_kernel(PyObject* self) { return reinterpret_cast<KernelObject*>
 const CallPlan& plan_of(PyObject* self) { return as_kernel(self)->target->plan(); }
 
 PyObject* kernel_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  const Target& target = *as_kernel(self)->target;
-  Attempt attempt(target.plan());
-  PyObject* result = nullptr;
-  if (call_target(target, args, PyVectorcall_NARGS(nargsf), kwnames, attempt, &result) == Outcome::Miss) [[unlikely]]
-    raise_miss(target, attempt.frame, attempt.problem);
-  return result;
+  return call_target(*as_kernel(self)->target, args, PyVectorcall_NARGS(nargsf), kwnames, OnMiss::Raise).result;
 }
 
 PyObject* new_kernel(PyTypeObject* type, std::shared_ptr<const Module> module) {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "load/entries.h"
+#include "base/entries.h"
 
 namespace ferrule::python {
 namespace {
@@ -24,12 +24,32 @@ void assign(PyObject*& slot, PyObject* value) {
   Py_XSETREF(slot, value);
 }
 
+// Copies the steps of an array; false where they are more than one extent an axis, or need another order than that of
+// the axes.
+bool take_axes(const ArgPlan& plan, ArgTarget& arg) {
+  if (plan.rank > ArgTarget::kAxes) return false;
+  for (const Step* step = plan.steps; step != plan.steps_end; ++step) {
+    AxisTarget& axis = arg.axes[step->axis];
+    const bool extent = step->kind == Step::Kind::DefineExtent || step->kind == Step::Kind::CheckExtent;
+    if (!extent || axis.kind != AxisTarget::Kind::Free || step->symbol > UINT16_MAX) return false;
+    axis.kind = step->kind == Step::Kind::DefineExtent ? AxisTarget::Kind::Define : AxisTarget::Kind::Check;
+    axis.symbol = static_cast<uint16_t>(step->symbol);
+  }
+  for (int32_t checked = 0; checked < plan.rank; ++checked)
+    for (int32_t later = checked + 1; later < plan.rank; ++later)
+      if (arg.axes[checked].kind == AxisTarget::Kind::Check && arg.axes[later].kind == AxisTarget::Kind::Define &&
+          arg.axes[checked].symbol == arg.axes[later].symbol)
+        return false;
+  return true;
+}
+
 bool fill_argument(const ArgPlan& plan, ArgTarget& arg) {
   if (!plan.hidden) {
     arg.name = interned(plan.declared->name);
     if (arg.name == nullptr) return false;
   }
-  if (plan.declared->default_text != nullptr) {
+  // A fixed value without a literal is described in angle brackets; the host gives it.
+  if (plan.declared->default_text != nullptr && plan.declared->default_text[0] != '<') {
     PyObject* value = literal(plan.declared->default_text);
     if (value == nullptr) return false;
     if (plan.kind == FR_ARG_STATIC) assign(arg.fixed, value);
@@ -41,11 +61,14 @@ bool fill_argument(const ArgPlan& plan, ArgTarget& arg) {
     PyErr_Format(PyExc_NotImplementedError, "'%s' has dtype bfloat16, which NumPy does not have.", plan.declared->name);
     return false;
   }
+  arg.rank = plan.rank;
+  arg.item = plan.item;
   const bool f = plan.layout == FR_LAYOUT_F || (plan.layout == FR_LAYOUT_INNER && plan.inner_axis != plan.rank - 1);
   const bool neither = plan.layout == FR_LAYOUT_INNER && plan.inner_axis != 0 && plan.inner_axis != plan.rank - 1;
   // Where neither order gives the inner axis unit stride, a flag that no array has sends every array to the full test.
-  arg.sufficient_flags = neither ? ~0 : (f ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS) | NPY_ARRAY_ALIGNED;
+  arg.sufficient_flags = neither ? ArgTarget::kNever : (f ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS) | NPY_ARRAY_ALIGNED;
   if (plan.written) arg.sufficient_flags |= NPY_ARRAY_WRITEABLE;
+  if (take_axes(plan, arg)) arg.straight_flags = arg.sufficient_flags;
   return true;
 }
 
@@ -140,10 +163,10 @@ bool fill_target(Target& target, std::shared_ptr<Handle> handle) {
   target.cached_plan = &target.handle->plan();
   const CallPlan& plan = target.plan();
   target.args.resize(plan.args.size());
-  target.simple = plan.n_positional == plan.args.size();
+  target.array_type = &PyArray_Type;
   for (size_t i = 0; i < plan.args.size(); ++i)
     if (!fill_argument(plan.args[i], target.args[i])) return false;
-  for (const ArgPlan& arg : plan.args) target.has_variables |= arg.hidden;
+  for (const ArgPlan& arg : plan.args) target.has_hidden |= arg.hidden;
   for (uint32_t s = 0; s < plan.module->n_symbols; ++s) {
     PyObject* name = interned(entry_at(plan.module->symbols, s).name);
     if (name == nullptr) return false;
@@ -163,8 +186,11 @@ bool specialise_target(Target& target, PyObject* statics, PyObject* defaults, Py
   if (!take_values(target, statics, &ArgTarget::fixed) || !take_values(target, defaults, &ArgTarget::fallback) ||
       !take_globals(target, globals) || !take_hidden(target, hidden))
     return false;
-  if (!target.globals.empty()) target.simple = false;
-  target.has_variables |= !target.globals.empty();
+  // A fixed value stands for a missing argument of a bare kernel; a function asks for what it has no default for.
+  for (const ArgPlan& arg : target.plan().args)
+    if (arg.kind == FR_ARG_STATIC && statics != nullptr && statics != Py_None &&
+        (defaults == nullptr || defaults == Py_None || PyDict_GetItemString(defaults, arg.declared->name) == nullptr))
+      assign(target.args[static_cast<size_t>(arg.index)].fallback, nullptr);
   for (const ArgPlan& arg : target.plan().args) {
     if (arg.kind != FR_ARG_STATIC || target.args[static_cast<size_t>(arg.index)].fixed != nullptr) continue;
     PyErr_Format(PyExc_TypeError, "The value of the static argument '%s' is not given.", arg.declared->name);

@@ -10,13 +10,29 @@
 
 namespace ferrule::python {
 
-struct ArgTarget {
-  PyArray_Descr* descr = nullptr;  // arrays: the descriptor that most arrays of the dtype share
-  int sufficient_flags = 0;        // arrays: with these NumPy flags every layout test passes
-  PyObject* name = nullptr;        // interned; null for hidden arguments
-  PyObject* fallback = nullptr;    // when the argument is not given; null: it is required
-  PyObject* fixed = nullptr;       // FR_ARG_STATIC: the value of this specialisation
+// What the extent of an axis does: the steps of most arrays (call/plan.h) in a shape that a call reads at once.
+struct AxisTarget {
+  enum class Kind : uint8_t { Free, Define, Check };
+  Kind kind = Kind::Free;
+  uint16_t symbol = 0;  // that it defines or must equal
 };
+
+// Everything that a call looks at for an argument, in one cache line.
+struct alignas(64) ArgTarget {
+  static constexpr int kAxes = 4;
+  static constexpr int kNever = ~0;  // no array has these flags
+
+  PyArray_Descr* descr = nullptr;  // arrays: the descriptor that most arrays of the dtype share
+  PyObject* name = nullptr;        // interned; null for hidden arguments
+  int straight_flags = kNever;     // with these NumPy flags every layout test passes and `axes` says the rest
+  int sufficient_flags = kNever;   // the same for arrays whose steps `axes` cannot hold
+  int32_t rank = 0;
+  int32_t item = 0;
+  AxisTarget axes[kAxes];
+  PyObject* fallback = nullptr;  // when the argument is not given; null: it is required
+  PyObject* fixed = nullptr;     // FR_ARG_STATIC: the value of this specialisation
+};
+static_assert(sizeof(ArgTarget) == 64);
 
 // A name that the program read while it was captured: a key of a dict (a module's globals) or a closure cell.
 struct Variable {
@@ -47,11 +63,11 @@ struct Target {
   std::vector<HiddenArray> hidden;
   ReleaseGil release_gil = ReleaseGil::Auto;
   bool exact = false;
-  bool overlap_only = false;   // slow but right for overlapping arguments: others have a faster specialisation
-  bool has_variables = false;  // guarded globals or hidden arrays
-  bool simple = false;         // true iff all arguments may come by position and no variables are guarded
+  bool overlap_only = false;  // slow but right for overlapping arguments: others have a faster specialisation
+  bool has_hidden = false;
 
   const CallPlan* cached_plan = nullptr;  // of the handle
+  PyTypeObject* array_type = nullptr;     // numpy.ndarray, without the way through NumPy's table
 
   const CallPlan& plan() const { return *cached_plan; }
 };

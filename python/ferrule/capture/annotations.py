@@ -147,14 +147,15 @@ class _Declaration:
     def _array(self, name: str, kind: ArrayType, index: int, keyword_only: bool) -> Any:
         trace = self.trace
         check_dtype(kind.dtype, f"the argument '{name}' of dtype")
+        order = kind.order or trace.options.order or "C"
         extents = [self._extent(name, text) for text in kind.extents]
         rank = len(extents)
         strides: list[ir.Expr] = []
-        inner = rank - 1 if kind.order == "inner" else 0
-        if kind.order in ("inner", "any"):
+        inner = rank - 1 if order == "inner" else 0
+        if order in ("inner", "any"):
             dense = 1
             for axis in reversed(range(rank)):
-                if kind.order == "inner" and axis == inner:
+                if order == "inner" and axis == inner:
                     strides.insert(0, ir.Expr(1))
                 else:
                     symbol = trace.symbol(f"{name}.strides[{axis}]", ir.SymbolKind.Stride, False)
@@ -162,14 +163,12 @@ class _Declaration:
                     strides.insert(0, ir.Expr.symbol(symbol))
                 dense *= max(1, trace.evaluate(extents[axis]) or 1)
         view = trace.builder.array_argument(
-            name, kind.dtype.name, extents, strides, LAYOUTS[kind.order], inner, False
+            name, kind.dtype.name, extents, strides, LAYOUTS[order], inner, False
         )
         storage = Storage(view, False, 0, name)
         storage.argument = index
         storage.local = False
-        info = ArgumentInfo(
-            name, "array", index, kind.dtype, rank, kind.order, inner, keyword_only=keyword_only
-        )
+        info = ArgumentInfo(name, "array", index, kind.dtype, rank, order, inner, keyword_only=keyword_only)
         return Array(storage, extents, kind.dtype), info
 
     def _extent(self, name: str, text: str) -> ir.Expr:

@@ -228,14 +228,32 @@ def _holds_array(value: Any) -> bool:
 
 
 def static_text(value: Any) -> str:
-    """A text that tells static values apart and is equal in every process."""
-    if isinstance(value, _LITERALS):
+    """A text that tells static values apart and is equal in every process.
+
+    A Python literal where there is one, else a description in angle brackets, without addresses: what the program reads of
+    an object is part of the program or guarded.
+    """
+    literal = _literal(value)
+    return f"<{_description(value)}>" if literal is None else literal
+
+
+def _literal(value: Any) -> str | None:
+    if type(value) in _LITERALS:
         return repr(value)
-    if isinstance(value, tuple):
-        return "(" + ", ".join(static_text(item) for item in value) + ")"
+    if type(value) is not tuple:
+        return None
+    items = [_literal(item) for item in value]
+    if None in items:
+        return None
+    return "(" + "".join(f"{item}, " for item in items) + ")"
+
+
+def _description(value: Any) -> str:
+    if type(value) is tuple:
+        return ", ".join(static_text(item) for item in value)
     if isinstance(value, np.dtype):
-        return f"dtype({value.str!r})"
-    name = getattr(value, "__qualname__", None)
-    if name is not None:
-        return f"{getattr(value, '__module__', '')}.{name}"
-    return f"{type(value).__module__}.{type(value).__qualname__}({value!r})"
+        return f"dtype {value.str}"
+    if isinstance(value, (int, float, str)):  # an enumeration, a bool of NumPy's, a subclass
+        return f"{type(value).__module__}.{type(value).__qualname__} {value!r}"
+    owner = value if hasattr(value, "__qualname__") else type(value)
+    return f"{owner.__module__}.{owner.__qualname__}"

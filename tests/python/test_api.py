@@ -1,0 +1,351 @@
+"""The decorated function as an object: options, methods, records, fallback, checking, several threads."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pytest
+
+import ferrule as fr
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def double(a: Any, factor: float = 2.0) -> Any:
+    """Doubles, or more."""
+    return a * factor
+
+
+def test_behaves_as_the_plain_function() -> None:
+    program = fr.program(double)
+    assert program.__name__ == "double"
+    assert program.__doc__ == double.__doc__
+    assert program.__wrapped__ is double
+    assert inspect.signature(program) == inspect.signature(double)
+    np.testing.assert_array_equal(program(np.arange(3.0)), [0.0, 2.0, 4.0])
+    np.testing.assert_array_equal(program(a=np.arange(3.0), factor=3.0), [0.0, 3.0, 6.0])
+
+
+def test_methods_bind_their_instance() -> None:
+    class Scale:
+        def __init__(self, factor: float) -> None:
+            self.factor = factor
+
+        @fr.program
+        def apply(self, a: Any) -> Any:
+            return a * self.factor
+
+        @staticmethod
+        @fr.program
+        def plain(a: Any) -> Any:
+            return a + 1.0
+
+    np.testing.assert_array_equal(Scale(3.0).apply(np.ones(2)), [3.0, 3.0])
+    np.testing.assert_array_equal(Scale(4.0).apply(np.ones(2)), [4.0, 4.0])
+    np.testing.assert_array_equal(Scale.plain(np.ones(2)), [2.0, 2.0])
+
+
+def test_another_size_runs_the_same_module_another_dtype_does_not() -> None:
+    program = fr.program(double)
+    for n in (5, 0, 1, 33, 1000):
+        program(np.ones(n))
+    assert len(program.specialisations) == 1
+    program(np.ones(3, np.float32))
+    program(np.ones((3, 2)))
+    assert len(program.specialisations) == 3
+    assert len(program.why_recompiled()) == 3
+
+
+def test_overlapping_arguments_give_numpys_answer_and_disjoint_ones_keep_the_fast_module() -> None:
+    def shift(a: Any, b: Any) -> None:
+        a[:] = b * 2.0
+
+    program = fr.program(shift)
+    memory = np.arange(10.0)
+    expected = memory.copy()
+    shift(expected[1:], expected[:-1])
+    program(memory[1:], memory[:-1])
+    np.testing.assert_array_equal(memory, expected)
+    target = np.zeros(4)
+    program(target, np.ones(4))
+    np.testing.assert_array_equal(target, np.full(4, 2.0))
+    assert len(program.specialisations) == 2
+    program(memory[1:], memory[:-1])
+    program(target, np.ones(4))
+    assert len(program.specialisations) == 2
+
+
+def test_a_rebound_global_and_a_rebound_helper_are_seen() -> None:
+    namespace: dict[str, Any] = {"np": np}
+    path = Path(__file__).with_name("_rebound.py")
+    path.write_text(
+        "FACTOR = 2.0\n\ndef helper(a):\n    return a * FACTOR\n\ndef main(a):\n    return helper(a) + 1.0\n"
+    )
+    try:
+        exec(compile(path.read_text(), str(path), "exec"), namespace)
+        program = fr.program(namespace["main"])
+        assert program(np.ones(1))[0] == 3.0
+        namespace["FACTOR"] = 5.0
+        assert program(np.ones(1))[0] == 6.0
+        namespace["helper"] = namespace["np"].negative
+        assert program(np.ones(1))[0] == 0.0
+    finally:
+        path.unlink()
+
+
+def test_recompile_limit_warns_once_or_raises() -> None:
+    program = fr.program(recompile_limit=2)(double)
+    with pytest.warns(RuntimeWarning, match="recompile_limit") as caught:
+        for dtype in (np.float64, np.float32, np.int64, np.int32):
+            program(np.ones(2, dtype))
+    assert len(caught) == 1
+    strict = fr.program(recompile_limit=1, on_recompile_limit="error")(double)
+    strict(np.ones(2))
+    with pytest.raises(fr.UserError, match="recompile_limit"):
+        strict(np.ones(2, np.float32))
+
+
+def test_fallback_runs_python_once_warned() -> None:
+    def unsupported(a: Any) -> Any:
+        return np.fft.fft(a)
+
+    with pytest.raises(fr.Unsupported):
+        fr.program(unsupported)(np.ones(4))
+    program = fr.program(fallback="python")(unsupported)
+    with pytest.warns(RuntimeWarning, match="runs as Python"):
+        np.testing.assert_array_equal(program(np.ones(4)), np.fft.fft(np.ones(4)))
+    np.testing.assert_array_equal(program(np.ones(4)), np.fft.fft(np.ones(4)))
+    assert "runs as Python" in program.explain()
+
+
+def test_check_compares_every_call() -> None:
+    program = fr.program(check=True)(double)
+    for n in (3, 4):
+        np.testing.assert_array_equal(program(np.ones(n)), np.full(n, 2.0))
+    assert program.stats()["specialisations"] == 1
+
+
+def test_check_reports_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = fr.program(check=True)(double)
+    program(np.ones(2))
+    monkeypatch.setattr(program, "_fn", lambda a, factor=2.0: a * factor + 1.0)
+    with pytest.raises(fr.UserError, match=r"'double': the result at \(0,\) is 2.0, NumPy gives 3.0\."):
+        program(np.ones(2))
+
+
+def test_annotated_functions_compile_ahead_of_time() -> None:
+    @fr.program
+    def scale(a: Annotated[np.ndarray, fr.float64["N", "2*N"]], factor: float) -> None:
+        a *= factor
+
+    artifact = scale.compile()
+    kernel = artifact.load()
+    a = np.ones((2, 4))
+    kernel(a, 3.0)
+    np.testing.assert_array_equal(a, np.full((2, 4), 3.0))
+    with pytest.raises(TypeError, match="float32"):
+        scale(np.ones((2, 4), np.float32), 1.0)
+    with pytest.raises(ValueError, match="N"):
+        scale(np.ones((2, 5)), 1.0)
+    assert len(scale.specialisations) == 1
+
+
+def test_order_is_the_layout_of_annotations_without_one() -> None:
+    def trace(a: Annotated[np.ndarray, fr.float64["N", "M"]]) -> Any:
+        return a * 1.0
+
+    columns = np.asfortranarray(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="order"):
+        fr.program(trace)(columns)
+    np.testing.assert_array_equal(fr.program(order="F")(trace)(columns), columns)
+
+
+def test_artifacts_pickle_and_are_equal() -> None:
+    artifact = fr.program(double).compile(np.ones(3))
+    again = pickle.loads(pickle.dumps(artifact))
+    assert again == artifact and hash(again) == hash(artifact)
+    np.testing.assert_array_equal(again.load()(np.ones(2), 2.0), [2.0, 2.0])
+
+
+def test_artifact_saves_and_opens(tmp_path: Path) -> None:
+    artifact = fr.program(double).compile(np.ones(3))
+    artifact.save(tmp_path / "double.fra")
+    np.testing.assert_array_equal(fr.Artifact.open(tmp_path / "double.fra").load()(np.ones(1), 4.0), [4.0])
+
+
+def test_looking_inside() -> None:
+    program = fr.program(double)
+    program(np.ones(3))
+    kernel = program.specialisations[0]
+    assert "extern" in kernel.source() and kernel.source() == kernel.ir("emit")
+    assert kernel.ir("program").startswith("fr 1")
+    assert "nest" in kernel.ir("lower")
+    assert "inline" in program.explain()
+    assert "ret" in kernel.assembly()
+    with pytest.raises(ValueError, match="'nowhere' is no stage; the stages are program, "):
+        kernel.ir("nowhere")
+
+
+def test_threads_share_one_specialisation() -> None:
+    program = fr.program(double)
+    barrier = threading.Barrier(6)
+    results: list[Any] = []
+
+    def work(k: int) -> None:
+        barrier.wait()
+        results.append((k, program(np.full(100, float(k)))))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(program.specialisations) == 1
+    for k, result in results:
+        np.testing.assert_array_equal(result, np.full(100, 2.0 * k))
+
+
+CHILD = """
+import json, sys
+import numpy as np
+import ferrule as fr
+sys.path.insert(0, sys.argv[1])
+import subject
+program = fr.program(subject.main)
+result = program(np.arange(4.0), 3)
+compiler = "ferrule._compiler" in sys.modules
+print(json.dumps({**{k: program.stats()[k] for k in ("captures", "compiles", "hits")}, "compiler": compiler,
+                  "result": result.tolist()}))
+"""
+
+SUBJECT = """
+import helper
+SCALE = 2.0
+def main(a, steps):
+    for _ in range(steps):
+        a = helper.add(a) * SCALE
+    return a
+"""
+
+
+def run_child(folder: Path, store: Path) -> dict[str, Any]:
+    import json
+
+    env = {**os.environ, "FERRULE_CACHE_DIR": str(store), "PYTHONPATH": str(ROOT / "python")}
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, str(folder)], env=env, capture_output=True, text=True, check=True
+    )
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def test_a_new_process_neither_traces_nor_compiles_until_something_changes(tmp_path: Path) -> None:
+    folder, store = tmp_path / "code", tmp_path / "store"
+    folder.mkdir()
+    (folder / "subject.py").write_text(SUBJECT)
+    (folder / "helper.py").write_text("def add(a):\n    return a + 1.0\n")
+    first = run_child(folder, store)
+    assert (first["captures"], first["compiles"]) == (1, 1)
+    second = run_child(folder, store)
+    assert (second["captures"], second["compiles"], second["hits"]) == (0, 0, 1)
+    assert not second["compiler"]
+    assert second["result"] == first["result"]
+    (folder / "helper.py").write_text("# a comment and other lines\n\n\ndef add(a):\n    return a + 1.0\n")
+    moved = run_child(folder, store)
+    assert (moved["captures"], moved["compiles"]) == (0, 0)
+    (folder / "helper.py").write_text("def add(a):\n    return a + 5.0\n")
+    edited = run_child(folder, store)
+    assert (edited["captures"], edited["compiles"]) == (1, 1)
+    assert edited["result"] != first["result"]
+    (folder / "subject.py").write_text(SUBJECT.replace("2.0", "3.0"))
+    assert run_child(folder, store)["captures"] == 1
+
+
+def test_a_damaged_record_is_a_miss(tmp_path: Path) -> None:
+    folder, store = tmp_path / "code", tmp_path / "store"
+    folder.mkdir()
+    (folder / "subject.py").write_text(SUBJECT)
+    (folder / "helper.py").write_text("def add(a):\n    return a + 1.0\n")
+    first = run_child(folder, store)
+    for record in (store / "v1" / "warm").iterdir():
+        record.write_bytes(record.read_bytes()[:-20] + b"rubbish")
+    again = run_child(folder, store)
+    assert again["captures"] == 1 and again["result"] == first["result"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"target": "avx"}, ValueError, "'target' is 'avx', but must be one of 'native', 'baseline'."),
+        ({"order": "K"}, ValueError, "'order' is 'K', but must be one of 'C', 'F', 'inner', 'any'."),
+        ({"check": 1}, TypeError, "'check' is 1, but must be True or False."),
+        ({"recompile_limit": "2"}, TypeError, "'recompile_limit' is '2', but must be an int."),
+        ({"compile": "later"}, ValueError, "'compile' is 'later', but must be 'sync' or 'async'."),
+        ({"num_threads": 4}, NotImplementedError, "'num_threads' is 4"),
+        ({"static": (1,)}, TypeError, "'static' holds 1, but must hold names of arguments."),
+    ],
+)
+def test_options_are_checked(options: dict[str, Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as caught:
+        fr.program(**options)(double)
+    assert text in str(caught.value)
+
+
+def test_settings_come_from_the_innermost_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ferrule.config import setting
+
+    assert setting("recompile_limit") == 16
+    monkeypatch.setenv("FERRULE_RECOMPILE_LIMIT", "5")
+    assert setting("recompile_limit") == 5
+    with fr.config(recompile_limit=7):
+        assert setting("recompile_limit") == 7
+        assert setting("recompile_limit", 9) == 9
+    assert setting("recompile_limit") == 5
+    with pytest.raises(TypeError, match="'recompile_limits' is no setting; did you mean 'recompile_limit'"):
+        fr.config(recompile_limits=3).__enter__()
+
+
+def test_dump_and_time_print_stages(tmp_path: Path) -> None:
+    script = "import numpy as np, ferrule as fr, sys; sys.path.insert(0, sys.argv[1]); import s; fr.program(s.f)(np.ones(3))"
+    (tmp_path / "s.py").write_text("def f(a):\n    return a + 1.0\n")
+    env = {
+        **os.environ,
+        "FERRULE_CACHE_DIR": str(tmp_path / "store"),
+        "PYTHONPATH": str(ROOT / "python"),
+        "FERRULE_DUMP": "lower",
+        "FERRULE_TIME": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], env=env, capture_output=True, text=True, check=True
+    )
+    assert "-- lower" in done.stderr and "nest" in done.stderr
+    assert "ferrule: f: ms capture=" in done.stderr and "compiler=" in done.stderr
+
+
+@pytest.mark.parametrize("compiler", ["/nonexistent", "/bin/true"])
+def test_a_compiler_that_does_not_exist_or_work(tmp_path: Path, compiler: str) -> None:
+    script = (
+        "import numpy as np, ferrule as fr, sys; sys.path.insert(0, sys.argv[1]); import s\n"
+        "a = np.ones(3)\n"
+        "try:\n    fr.program(s.f)(a)\n"
+        "except fr.BuildError as error:\n    print(error, a.tolist())\n"
+    )
+    (tmp_path / "s.py").write_text("def f(a):\n    a += 1.0\n")
+    env = {
+        **os.environ,
+        "FERRULE_CACHE_DIR": str(tmp_path / "store"),
+        "PYTHONPATH": str(ROOT / "python"),
+        "CXX": compiler,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], env=env, capture_output=True, text=True, check=True
+    )
+    assert compiler in done.stdout and "[1.0, 1.0, 1.0]" in done.stdout
