@@ -74,7 +74,10 @@ def shards() -> list[Shard]:
         ),
         Shard("python", "python", 300, pytest("tests/python")),
         Shard("errors", "errors", 60, pytest("tests/errors")),
+        Shard("golden", "golden", 60, pytest("tests/golden")),
         Shard("process", "process", 180, pytest("tests/process", workers=1)),
+        Shard("docs", "docs", 60, pytest("tests/docs")),
+        Shard("packaging", "packaging", 240, pytest("tests/packaging", workers=1)),
     ]
 
 

@@ -26,6 +26,74 @@ Strided strided(const ArgPlan& arg, const Frame& frame) {
           frame.arrays[arg.index].byte_strides};
 }
 
+// The checks that needed all symbols.
+bool make_late_checks(const CallPlan& plan, Frame& frame) {
+  for (const int32_t index : plan.late_checks) {
+    const Check& check = plan.checks[static_cast<size_t>(index)];
+    const BoundArray& array = frame.arrays[check.arg];
+    if (array.shape == nullptr) continue;  // None
+    int64_t value = array.shape[check.axis];
+    if (check.stride) {
+      if (value <= 1) continue;
+      value = array.byte_strides[check.axis] / plan.args[static_cast<size_t>(check.arg)].item;
+    }
+    const Evaluated expected = check.expected.eval(frame.symbols, frame.pointers);
+    if (value != expected.value || expected.overflow)
+      return frame.fail({Reason::Extent, check.arg, check.axis, index, value});
+  }
+  return true;
+}
+
+bool apply_explicit_symbols(const CallPlan& plan, Frame& frame) {
+  for (const int32_t required : plan.explicit_symbols) {
+    bool given = false;
+    for (uint32_t i = 0; i < frame.n_explicit; ++i) {
+      if (frame.explicit_given()[i].symbol != required) continue;
+      frame.symbols[required] = frame.explicit_given()[i].value;
+      given = true;
+    }
+    if (!given) return frame.fail({Reason::ExplicitMissing, -1, -1, required});
+  }
+  for (uint32_t i = 0; i < frame.n_explicit; ++i) {
+    const auto [symbol, value] = frame.explicit_given()[i];
+    if (frame.symbols[symbol] != value) return frame.fail({Reason::ExplicitDiffers, -1, -1, symbol, value});
+    if (value < 0 && (entry_at(plan.module->symbols, static_cast<uint32_t>(symbol)).flags & 1) == 0)
+      return frame.fail({Reason::Negative, -1, -1, symbol, value});
+  }
+  return true;
+}
+
+bool evaluate_result_extents(const CallPlan& plan, Frame& frame) {
+  for (const ReturnPlan& result : plan.returns) {
+    if (result.kind != FR_RETURN_ARRAY) continue;
+    for (int32_t axis = 0; axis < result.rank; ++axis) {
+      const uint32_t e = result.first_extent + static_cast<uint32_t>(axis);
+      const Evaluated extent = plan.return_extents[e].eval(frame.symbols, frame.pointers);
+      if (extent.value < 0 || extent.overflow)
+        return frame.fail({extent.overflow ? Reason::ReturnOverflow : Reason::ReturnExtent, -1, axis,
+                           static_cast<int32_t>(&result - plan.returns.data()), extent.value});
+      frame.extents()[e] = extent.value;
+    }
+  }
+  return true;
+}
+
+// For a pair whose ranges meet: whether it is an overlap that `run` allows, or none after all.
+bool allows_meeting(const CallPlan& plan, const PairPlan& pair, Frame& frame) {
+  const Strided a = strided(plan.args[pair.written], frame), b = strided(plan.args[pair.other], frame);
+  return (pair.allowed == FR_ALIAS_IDENTICAL && identical(a, b)) || !may_share_bytes(a, b) ||
+         frame.fail({Reason::Overlap, pair.written, -1, static_cast<int32_t>(&pair - plan.pairs.data())});
+}
+
+// The rest of finish_binding(), for ranges that meet somewhere from `pair` on.
+[[gnu::noinline]] Fit finish_meeting_pairs(const CallPlan& plan, const PairPlan* pair, Frame& frame) {
+  for (const PairPlan* const end = plan.pairs.data() + plan.pairs.size(); pair != end; ++pair)
+    if (ranges_meet(frame.arrays[pair->written].range, frame.arrays[pair->other].range) &&
+        !allows_meeting(plan, *pair, frame))
+      return plan.module->run_alias != nullptr ? Fit::RunAlias : Fit::Refused;
+  return Fit::Run;
+}
+
 }  // namespace
 
 bool test_layout(const ArgPlan& arg, Frame& frame, const void* data, const int64_t* shape, const int64_t* byte_strides,
@@ -86,23 +154,6 @@ bool make_step(const CallPlan& plan, const ArgPlan& arg, const Step& step, Frame
   return true;
 }
 
-bool make_late_checks(const CallPlan& plan, Frame& frame) {
-  for (const int32_t index : plan.late_checks) {
-    const Check& check = plan.checks[static_cast<size_t>(index)];
-    const BoundArray& array = frame.arrays[check.arg];
-    if (array.shape == nullptr) continue;  // None
-    int64_t value = array.shape[check.axis];
-    if (check.stride) {
-      if (value <= 1) continue;
-      value = array.byte_strides[check.axis] / plan.args[static_cast<size_t>(check.arg)].item;
-    }
-    const Evaluated expected = check.expected.eval(frame.symbols, frame.pointers);
-    if (value != expected.value || expected.overflow)
-      return frame.fail({Reason::Extent, check.arg, check.axis, index, value});
-  }
-  return true;
-}
-
 bool bind_scalar(const CallPlan& plan, const ArgPlan& arg, Frame& frame) {
   void* slot = &frame.scalars()[arg.index];
   frame.pointers[arg.index] = slot;
@@ -115,44 +166,23 @@ bool bind_scalar(const CallPlan& plan, const ArgPlan& arg, Frame& frame) {
   return true;
 }
 
-bool apply_explicit_symbols(const CallPlan& plan, Frame& frame) {
-  for (const int32_t required : plan.explicit_symbols) {
-    bool given = false;
-    for (uint32_t i = 0; i < frame.n_explicit; ++i) {
-      if (frame.explicit_given()[i].symbol != required) continue;
-      frame.symbols[required] = frame.explicit_given()[i].value;
-      given = true;
-    }
-    if (!given) return frame.fail({Reason::ExplicitMissing, -1, -1, required});
-  }
-  for (uint32_t i = 0; i < frame.n_explicit; ++i) {
-    const auto [symbol, value] = frame.explicit_given()[i];
-    if (frame.symbols[symbol] != value) return frame.fail({Reason::ExplicitDiffers, -1, -1, symbol, value});
-    if (value < 0 && (entry_at(plan.module->symbols, static_cast<uint32_t>(symbol)).flags & 1) == 0)
-      return frame.fail({Reason::Negative, -1, -1, symbol, value});
-  }
-  return true;
-}
-
-bool evaluate_result_extents(const CallPlan& plan, Frame& frame) {
-  for (const ReturnPlan& result : plan.returns) {
-    if (result.kind != FR_RETURN_ARRAY) continue;
-    for (int32_t axis = 0; axis < result.rank; ++axis) {
-      const uint32_t e = result.first_extent + static_cast<uint32_t>(axis);
-      const Evaluated extent = plan.return_extents[e].eval(frame.symbols, frame.pointers);
-      if (extent.value < 0 || extent.overflow)
-        return frame.fail({extent.overflow ? Reason::ReturnOverflow : Reason::ReturnExtent, -1, axis,
-                           static_cast<int32_t>(&result - plan.returns.data()), extent.value});
-      frame.extents()[e] = extent.value;
+Fit finish_binding(const CallPlan& plan, Frame& frame) {
+  if (frame.n_explicit != 0 || !plan.plain) [[unlikely]]
+    if (!apply_explicit_symbols(plan, frame) || !make_late_checks(plan, frame)) return Fit::Refused;
+  for (const GuardPlan& guard : plan.guards) {
+    const Evaluated holds = guard.condition.eval(frame.symbols, frame.pointers);
+    if (holds.value == 0 || holds.overflow) [[unlikely]] {
+      frame.mismatch = {Reason::Guard, -1, -1, static_cast<int32_t>(&guard - plan.guards.data()), 0};
+      return Fit::Refused;
     }
   }
-  return true;
-}
-
-bool allows_meeting(const CallPlan& plan, const PairPlan& pair, Frame& frame) {
-  const Strided a = strided(plan.args[pair.written], frame), b = strided(plan.args[pair.other], frame);
-  return (pair.allowed == FR_ALIAS_IDENTICAL && identical(a, b)) || !may_share_bytes(a, b) ||
-         frame.fail({Reason::Overlap, pair.written, -1, static_cast<int32_t>(&pair - plan.pairs.data())});
+  if (!plan.return_extents.empty() && !evaluate_result_extents(plan, frame)) [[unlikely]]
+    return Fit::Refused;
+  const BoundArray* const arrays = frame.arrays;
+  for (const PairPlan& pair : plan.pairs)
+    if (ranges_meet(arrays[pair.written].range, arrays[pair.other].range)) [[unlikely]]
+      return finish_meeting_pairs(plan, &pair, frame);
+  return Fit::Run;
 }
 
 }  // namespace ferrule

@@ -49,37 +49,10 @@ inline bool bind_array(const CallPlan& plan, const ArgPlan& arg, Frame& frame, v
 // Takes a scalar whose value lies in frame.scalars()[arg.index].
 bool bind_scalar(const CallPlan& plan, const ArgPlan& arg, Frame& frame);
 
-bool apply_explicit_symbols(const CallPlan& plan, Frame& frame);
-
-// For a pair whose ranges meet: whether it is an overlap that `run` allows, or none after all.
-bool allows_meeting(const CallPlan& plan, const PairPlan& pair, Frame& frame);
-
-// The checks that needed all symbols.
-bool make_late_checks(const CallPlan& plan, Frame& frame);
-
 // Whether an array that the program writes shares a byte with another argument of this bound call.
 bool written_array_overlaps(const CallPlan& plan, const Frame& frame);
 
-bool evaluate_result_extents(const CallPlan& plan, Frame& frame);
-
 // After all arguments: explicit symbols, extents across arrays, guards, extents of the results, overlap.
-[[gnu::always_inline]] inline Fit finish_binding(const CallPlan& plan, Frame& frame) {
-  if (frame.n_explicit != 0 || !plan.plain) [[unlikely]]
-    if (!apply_explicit_symbols(plan, frame) || !make_late_checks(plan, frame)) return Fit::Refused;
-  for (const GuardPlan& guard : plan.guards) {
-    const Evaluated holds = guard.condition.eval(frame.symbols, frame.pointers);
-    if (holds.value == 0 || holds.overflow) [[unlikely]] {
-      frame.mismatch = {Reason::Guard, -1, -1, static_cast<int32_t>(&guard - plan.guards.data()), 0};
-      return Fit::Refused;
-    }
-  }
-  if (!plan.return_extents.empty() && !evaluate_result_extents(plan, frame)) [[unlikely]]
-    return Fit::Refused;
-  for (const PairPlan& pair : plan.pairs)
-    if (ranges_meet(frame.arrays[pair.written].range, frame.arrays[pair.other].range) &&
-        !allows_meeting(plan, pair, frame)) [[unlikely]]
-      return plan.module->run_alias != nullptr ? Fit::RunAlias : Fit::Refused;
-  return Fit::Run;
-}
+Fit finish_binding(const CallPlan& plan, Frame& frame);
 
 }  // namespace ferrule

@@ -117,19 +117,19 @@ int64_t binary(int64_t op, int64_t a, int64_t b, bool& overflow) {
 
 }  // namespace
 
-Expr Expr::make(const FrExpr& code, const FrModule& module, int64_t if_empty) {
-  Expr expr;
+PostfixExpr PostfixExpr::make(const FrExpr& code, const FrModule& module, int64_t if_empty) {
+  PostfixExpr expr;
   expr.a_ = if_empty;
   return code.count == 0 ? expr : parse(code, module, module.n_symbols);
 }
 
-Expr Expr::make_solve(const FrExpr& code, const FrModule& module) {
+PostfixExpr PostfixExpr::make_solve(const FrExpr& code, const FrModule& module) {
   static constexpr int64_t kValue[] = {FR_X_SYMBOL, 0};
   return parse(code.count == 0 ? FrExpr{kValue, 2} : code, module, 1);
 }
 
-Expr Expr::parse(const FrExpr& code, const FrModule& module, uint32_t n_symbols) {
-  Expr expr;
+PostfixExpr PostfixExpr::parse(const FrExpr& code, const FrModule& module, uint32_t n_symbols) {
+  PostfixExpr expr;
   int depth = 0;
   for (uint32_t i = 0; i < code.count; ++i) {
     const int64_t op = code.code[i] & 0xff;
@@ -159,7 +159,7 @@ Expr Expr::parse(const FrExpr& code, const FrModule& module, uint32_t n_symbols)
   return expr;
 }
 
-void Expr::recognise() {
+void PostfixExpr::recognise() {
   const auto& s = steps_;
   form_ = Form::General;
   if (s.size() == 1 && (s[0].op == FR_X_CONST || s[0].op == FR_X_SYMBOL)) {
@@ -176,7 +176,7 @@ void Expr::recognise() {
   }
 }
 
-std::vector<int32_t> Expr::symbols() const {
+std::vector<int32_t> PostfixExpr::symbols() const {
   std::vector<int32_t> found;
   for (const Step& step : steps_) {
     const auto symbol = static_cast<int32_t>(step.operand);
@@ -185,7 +185,7 @@ std::vector<int32_t> Expr::symbols() const {
   return found;
 }
 
-bool Expr::grows_with_symbols() const {
+bool PostfixExpr::grows_with_symbols() const {
   // Sums, products, minima and maxima of terms that grow and are not negative are such terms themselves.
   return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
     switch (step.op) {
@@ -203,7 +203,7 @@ bool Expr::grows_with_symbols() const {
   });
 }
 
-Evaluated Expr::eval_general(const int64_t* symbols, void* const* args) const {
+Evaluated PostfixExpr::eval_general(const int64_t* symbols, void* const* args) const {
   int64_t stack[kMostDepth];
   int64_t* top = stack - 1;
   bool overflow = false;

@@ -15,15 +15,15 @@ struct Evaluated {
   bool overflow;
 };
 
-class Expr {
+class PostfixExpr {
  public:
-  Expr() = default;
+  PostfixExpr() = default;
 
   // Verifies the postfix code: known opcodes, operands within the module's tables, one value left, bounded depth.
   // Raises Incompatible otherwise. An expression of no words is the constant `if_empty`.
-  static Expr make(const FrExpr& code, const FrModule& module, int64_t if_empty = 0);
+  static PostfixExpr make(const FrExpr& code, const FrModule& module, int64_t if_empty = 0);
   // The same for FrSymbol::solve, which knows one symbol only: the value of the source. No words mean that value.
-  static Expr make_solve(const FrExpr& code, const FrModule& module);
+  static PostfixExpr make_solve(const FrExpr& code, const FrModule& module);
 
   // `symbols` in descriptor order; `args` are the pointers of the call, read for scalar arguments only.
   Evaluated eval(const int64_t* symbols, void* const* args) const {
@@ -53,7 +53,7 @@ class Expr {
     int64_t operand;  // FR_X_CONST, FR_X_FCONST, FR_X_SYMBOL, FR_X_FARG
   };
 
-  static Expr parse(const FrExpr& code, const FrModule& module, uint32_t n_symbols);
+  static PostfixExpr parse(const FrExpr& code, const FrModule& module, uint32_t n_symbols);
   Evaluated eval_general(const int64_t* symbols, void* const* args) const;
   void recognise();
 

@@ -57,7 +57,7 @@ int32_t Handle::run_prepared(const Frame& frame, FrCall call, FrRun entry) {
   return status;
 }
 
-void Handle::set_sites(std::vector<Site> sites) {
+void Handle::set_sites(std::vector<ErrorSite> sites) {
   const std::lock_guard lock(sites_mutex_);
   sites_ = std::move(sites);
 }

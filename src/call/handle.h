@@ -61,7 +61,7 @@ class Handle {
   int32_t finalize();
 
   // Lines and texts of the user's program for errors that the module records by site.
-  void set_sites(std::vector<Site> sites);
+  void set_sites(std::vector<ErrorSite> sites);
   // The error for a failed run.
   Error failure(int32_t status, const RecordedError& recorded) const;
 
@@ -78,7 +78,7 @@ class Handle {
   bool initialized_ = false;
   void* state_ = nullptr;
   mutable std::mutex sites_mutex_;
-  std::vector<Site> sites_;
+  std::vector<ErrorSite> sites_;
 };
 
 }  // namespace ferrule

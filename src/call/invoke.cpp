@@ -82,7 +82,7 @@ struct ScalarWriter {
   }
 };
 
-void bind_argument(const CallPlan& plan, const ArgPlan& arg, Frame& frame, const Argument& given, Storage& storage) {
+void bind_argument(const CallPlan& plan, const ArgPlan& arg, Frame& frame, const CallArgument& given, Storage& storage) {
   if (arg.optional && std::holds_alternative<std::monostate>(given)) return bind_none(arg, frame);
   if (arg.kind == FR_ARG_ARRAY) {
     const ArrayRef* array = std::get_if<ArrayRef>(&given);
@@ -161,7 +161,7 @@ void take_made_results(const CallPlan& plan, const Frame& frame, FrCallCtx& ctx,
 
 }  // namespace
 
-Results invoke(Handle& handle, std::span<const Argument> arguments, std::span<const NamedValue> symbols) {
+Results invoke(Handle& handle, std::span<const CallArgument> arguments, std::span<const NamedValue> symbols) {
   const CallPlan& plan = handle.plan();
   Frame frame(plan);
   Storage storage;

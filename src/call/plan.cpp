@@ -87,7 +87,7 @@ void plan_defines(CallPlan& plan, const ArgPlan& arg) {
     if (symbol.solve.count != 0) {
       step.kind = Step::Kind::Solve;
       step.index = static_cast<int32_t>(plan.solves.size());
-      plan.solves.push_back({stride, (symbol.flags & 1) != 0, Expr::make_solve(symbol.solve, module)});
+      plan.solves.push_back({stride, (symbol.flags & 1) != 0, PostfixExpr::make_solve(symbol.solve, module)});
     }
     plan.steps.push_back(step);
   }
@@ -102,7 +102,7 @@ void plan_checks(CallPlan& plan, const ArgPlan& arg, size_t first_own) {
     for (int32_t axis = 0; axis < arg.rank; ++axis) {
       const FrExpr& code = stride ? arg.declared->strides[axis] : arg.declared->extents[axis];
       if (code.count == 0) continue;
-      Check check{arg.index, static_cast<uint8_t>(axis), stride, Expr::make(code, *plan.module)};
+      Check check{arg.index, static_cast<uint8_t>(axis), stride, PostfixExpr::make(code, *plan.module)};
       const int32_t symbol = check.expected.symbol();
       const auto defines = [&](const Step& step) {
         return step.symbol == symbol && step.kind != Step::Kind::CheckExtent;
@@ -156,7 +156,7 @@ void plan_returns(CallPlan& plan) {
     plan.returns.push_back(
         {&r, r.kind, static_cast<DType>(r.dtype), r.rank, r.arg, static_cast<uint32_t>(plan.return_extents.size())});
     if (r.kind == FR_RETURN_ARRAY)
-      for (int axis = 0; axis < r.rank; ++axis) plan.return_extents.push_back(Expr::make(r.extents[axis], module));
+      for (int axis = 0; axis < r.rank; ++axis) plan.return_extents.push_back(PostfixExpr::make(r.extents[axis], module));
   }
 }
 
@@ -233,9 +233,9 @@ CallPlan make_plan(const FrModule& module) {
   plan_pairs(plan);
   for (const PairPlan& pair : plan.pairs) plan.args[pair.written].ranged = plan.args[pair.other].ranged = true;
   for (uint32_t i = 0; i < module.n_guards; ++i)
-    plan.guards.push_back({&module.guards[i], Expr::make(module.guards[i].condition, module, 1)});
-  plan.arena_bytes = Expr::make(module.arena_bytes, module);
-  plan.work = Expr::make(module.work, module);
+    plan.guards.push_back({&module.guards[i], PostfixExpr::make(module.guards[i].condition, module, 1)});
+  plan.arena_bytes = PostfixExpr::make(module.arena_bytes, module);
+  plan.work = PostfixExpr::make(module.work, module);
   plan.short_work = plan_short_work(plan);
   plan.n_positional = module.n_positional;
   if (plan.n_positional > module.n_args) throw contradiction(module, "more positional arguments than arguments");

@@ -28,7 +28,7 @@ struct Step {
 struct Solve {
   bool stride;
   bool may_be_negative;
-  Expr expr;
+  PostfixExpr expr;
 };
 
 // An extent or stride (in elements) that must have the value of an expression.
@@ -36,7 +36,7 @@ struct Check {
   int32_t arg;
   uint8_t axis;
   bool stride;  // not tested where the axis has at most one element
-  Expr expected;
+  PostfixExpr expected;
 };
 
 struct ArgPlan {
@@ -65,7 +65,7 @@ struct ReturnPlan {
 
 struct GuardPlan {
   const FrGuard* declared;
-  Expr condition;
+  PostfixExpr condition;
 };
 
 // A written array and another array, with the overlap that `run` allows (FrAliasClass, never FR_ALIAS_ANY).
@@ -110,9 +110,9 @@ struct CallPlan {
   std::vector<int32_t> late_checks;  // those that no step makes
   std::vector<GuardPlan> guards;
   std::vector<PairPlan> pairs;
-  std::vector<Expr> return_extents;
+  std::vector<PostfixExpr> return_extents;
   std::vector<int32_t> explicit_symbols;  // given by keyword only, and required
-  Expr arena_bytes, work;
+  PostfixExpr arena_bytes, work;
   ShortWork short_work;
   FrameLayout frame{};
   uint32_t n_positional = 0;

@@ -269,16 +269,16 @@ Error refusal(const CallPlan& plan, const Frame& frame) {
                     builtin_of(frame.mismatch.reason));
 }
 
-Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded, const std::vector<Site>& sites) {
+Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded, const std::vector<ErrorSite>& sites) {
   const char* name = plan.module->name;
   if (recorded.code == 0)
     return user_error(status >= FR_STATUS_USER
                           ? fmt::format("{}(): the program returned status {}.", name, status)
                           : fmt::format("{}(): the run failed with status {} and recorded no error.", name, status),
                       Builtin::Runtime);
-  static const Site kNowhere;
+  static const ErrorSite kNowhere;
   const bool known = recorded.site >= 0 && static_cast<size_t>(recorded.site) < sites.size();
-  const Site& site = known ? sites[static_cast<size_t>(recorded.site)] : kNowhere;
+  const ErrorSite& site = known ? sites[static_cast<size_t>(recorded.site)] : kNowhere;
   std::string text = fmt::format("{}(): {}", name, recorded_sentence(recorded, site.message));
   if (!site.location.empty()) text += fmt::format(" ({})", site.location);
   return user_error(text + ".", builtin_of_code(recorded.code));

@@ -11,7 +11,7 @@
 namespace ferrule {
 
 // Where an error of a module comes from in the user's program, as FrHost::set_error's `site` counts them.
-struct Site {
+struct ErrorSite {
   std::string location;  // "file.py:12"; may be empty
   std::string message;   // the program's own text of an assert or raise; may be empty
 };
@@ -20,7 +20,7 @@ struct Site {
 Error refusal(const CallPlan& plan, const Frame& frame);
 
 // The error for a status that is not FR_OK: what ctx recorded, or the number itself.
-Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded, const std::vector<Site>& sites);
+Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded, const std::vector<ErrorSite>& sites);
 
 // "(3, 4)", "(3,)", "()".
 std::string tuple_text(const int64_t* values, int32_t count);

@@ -45,7 +45,7 @@ class Descriptor {
     out.line("    FR_ABI_MAGIC, sizeof(FrModule), FR_ABI_MAJOR, FR_ABI_MINOR, {},", flags);
     out.line("    {}, {},", quoted(loops_.name), quoted(options_.digest));
     out.line("    {}, {}, {}, {}, {}, {},", loops_.arguments.size(), loops_.sources.size(), loops_.returns.size(),
-             loops_.guards.size(), loops_.alias.size(), options_.facts.size());
+             loops_.guards.size(), loops_.alias.size(), options_.facts.size() + 2);
     out.line("    {}, {}, {}, {}, {}, {},", at(in, args), at(in, symbols), at(in, returns), at(in, guards),
              at(in, alias), at(in, facts));
     out.line("    {}, {},", qualified(in, arena), qualified(in, work));
@@ -167,7 +167,8 @@ class Descriptor {
   }
 
   std::string facts() {
-    std::vector<std::string> rows;
+    // What the compiler may use is known when it runs: rt/facts.h takes it from its macros.
+    std::vector<std::string> rows = {"\"compiler\", fr_compiler", "\"features\", fr_features"};
     for (const auto& [key, value] : options_.facts) rows.push_back(fmt::format("{}, {}", quoted(key), quoted(value)));
     return table("FrFact", "module_facts", rows);
   }

@@ -44,7 +44,7 @@ std::string emit(const loops::Loops& loops, const loops::Loops* alias_safe, cons
   std::set<std::string> headers = headers_of(loops);
   if (alias_safe != nullptr) headers.merge(headers_of(*alias_safe));
   Text out;
-  headers.insert("import.h");
+  headers.insert({"facts.h", "import.h"});
   write_head(out, loops.name, headers);
   write_program(out, loops, alias_safe, options, "", FR_MODULE_SYMBOL);
   out.line("FR_IMPORTABLE({})", identifier(loops.name));
@@ -52,7 +52,7 @@ std::string emit(const loops::Loops& loops, const loops::Loops* alias_safe, cons
 }
 
 std::string emit_batch(const std::vector<const loops::Loops*>& programs, const EmitOptions& options) {
-  std::set<std::string> headers = {"ops.h"};
+  std::set<std::string> headers = {"facts.h", "ops.h"};
   for (const loops::Loops* program : programs) headers.merge(headers_of(*program));
   Text out;
   write_head(out, programs.empty() ? "batch" : programs[0]->name, headers);

@@ -43,19 +43,27 @@ Outcome bind_static(const Target& target, const ArgPlan& arg, PyObject* object, 
   return bind_static(target, arg, object, frame, problem);
 }
 
-[[gnu::always_inline]] inline Outcome bind_all(const Target& target, PyObject* const* given, Frame& frame,
-                                               Problem& problem) {
+// Binds arguments from `i` on as long as they fit at first sight; the first that does not, or their number. A function
+// of its own, as are the next two steps of a call: what each needs stays in registers.
+[[gnu::noinline]] size_t bind_straight_from(const Target& target, size_t i, PyObject* const* given, Frame& frame) {
   const ArgTarget* const args = target.args.data();
   const size_t n = target.args.size();
   PyTypeObject* const array_type = target.array_type;
   int64_t* const symbols = frame.symbols;
   void** const pointers = frame.pointers;
   BoundArray* const arrays = frame.arrays;
-  for (size_t i = 0; i < n; ++i) {
-    if (bind_straight(args[i], array_type, given[i], symbols, pointers[i], arrays[i])) [[likely]]
-      continue;
+  while (i < n && bind_straight(args[i], array_type, given[i], symbols, pointers[i], arrays[i])) ++i;
+  return i;
+}
+
+[[gnu::always_inline]] inline Outcome bind_all(const Target& target, PyObject* const* given, Frame& frame,
+                                               Problem& problem) {
+  const size_t n = target.args.size();
+  size_t i = bind_straight_from(target, 0, given, frame);
+  while (i < n) [[unlikely]] {
     const Outcome bound = bind_other(target, i, given[i], frame, problem);
     if (bound != Outcome::Done) return bound;
+    i = bind_straight_from(target, i + 1, given, frame);
   }
   return Outcome::Done;
 }
@@ -88,6 +96,12 @@ inline bool run(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx) {
   return {result, result != nullptr ? Outcome::Done : Outcome::Raised};
 }
 
+[[gnu::noinline]] Called run_for_none(const Target& target, Fit fit, Frame& frame) {
+  FrCallCtx ctx(target.plan().module);
+  if (!run(target, fit, frame, ctx)) return {nullptr, Outcome::Raised};
+  return {Py_NewRef(Py_None), Outcome::Done};
+}
+
 // Arguments in declared order, to how the call may run.
 [[gnu::always_inline]] inline Outcome bind(const Target& target, PyObject* const* given, Attempt& attempt, Fit& fit) {
   const Outcome bound = bind_all(target, given, attempt.frame, attempt.problem);
@@ -109,9 +123,7 @@ template <bool kRuns>
   if (!kRuns || bound != Outcome::Done) [[unlikely]]
     return {nullptr, bound};
   if (!target.plan().returns.empty()) return run_for_results(target, fit, given, attempt.frame);
-  FrCallCtx ctx(target.plan().module);
-  if (!run(target, fit, attempt.frame, ctx)) return {nullptr, Outcome::Raised};
-  return {Py_NewRef(Py_None), Outcome::Done};
+  return run_for_none(target, fit, attempt.frame);
 }
 
 // Keywords in another order, symbols by name, defaults, hidden arrays.

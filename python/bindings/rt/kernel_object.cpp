@@ -200,7 +200,7 @@ PyObject* kernel_set_sites(PyObject* self, PyObject* sites) {
   PyObject* entries = PySequence_Tuple(sites);
   if (entries == nullptr) return nullptr;
   try {
-    std::vector<Site> table;
+    std::vector<ErrorSite> table;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(entries); ++i) {
       const char *location = nullptr, *message = nullptr;
       PyObject* entry = PyTuple_GET_ITEM(entries, i);

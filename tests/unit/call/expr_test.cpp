@@ -33,12 +33,12 @@ Evaluated evaluate(const Code& code, int64_t n, int64_t m, double x = 0) {
   const Fixture fixture;
   const int64_t symbols[] = {n, m};
   void* args[] = {&x};
-  return Expr::make({code.data(), static_cast<uint32_t>(code.size())}, fixture.module).eval(symbols, args);
+  return PostfixExpr::make({code.data(), static_cast<uint32_t>(code.size())}, fixture.module).eval(symbols, args);
 }
 
 Code binary(int64_t op) { return {FR_X_SYMBOL, 0, FR_X_SYMBOL, 1, op}; }
 
-TEST(Expr, IntegerOperatorsAgreeWithPython) {
+TEST(PostfixExpr, IntegerOperatorsAgreeWithPython) {
   const struct {
     int64_t op, n, m, expected;
   } cases[] = {
@@ -60,7 +60,7 @@ TEST(Expr, IntegerOperatorsAgreeWithPython) {
   EXPECT_EQ(evaluate({FR_X_SYMBOL, 0, FR_X_CONST, 8, FR_X_CONST, 9, FR_X_SELECT}, 0, 0).value, 9);
 }
 
-TEST(Expr, TellsOverflow) {
+TEST(PostfixExpr, TellsOverflow) {
   EXPECT_TRUE(evaluate(binary(FR_X_ADD), INT64_MAX, 1).overflow);
   EXPECT_TRUE(evaluate(binary(FR_X_MUL), int64_t{1} << 32, int64_t{1} << 32).overflow);
   EXPECT_TRUE(evaluate({FR_X_SYMBOL, 0, FR_X_CONST, 4, FR_X_MUL}, INT64_MAX / 2, 0).overflow);
@@ -70,7 +70,7 @@ TEST(Expr, TellsOverflow) {
   EXPECT_TRUE(evaluate({FR_X_SYMBOL, 0, FR_X_NEG}, INT64_MIN, 0).overflow);
 }
 
-TEST(Expr, FastFormsAgreeWithTheGeneralOne) {
+TEST(PostfixExpr, FastFormsAgreeWithTheGeneralOne) {
   for (const int64_t n : {-2, 0, 3, 5}) {
     EXPECT_EQ(evaluate({FR_X_CONST, 9}, n, 0).value, 9);
     EXPECT_EQ(evaluate({FR_X_SYMBOL, 1}, 0, n).value, n);
@@ -81,7 +81,7 @@ TEST(Expr, FastFormsAgreeWithTheGeneralOne) {
   }
 }
 
-TEST(Expr, RealPredicatesReadScalarArguments) {
+TEST(PostfixExpr, RealPredicatesReadScalarArguments) {
   const int64_t half = std::bit_cast<int64_t>(0.5);
   EXPECT_EQ(evaluate({FR_X_FARG, 0, FR_X_FCONST, half, FR_X_FLT}, 0, 0, 0.25).value, 1);
   EXPECT_EQ(evaluate({FR_X_FARG, 0, FR_X_FCONST, half, FR_X_FLE}, 0, 0, 0.5).value, 1);
@@ -91,7 +91,7 @@ TEST(Expr, RealPredicatesReadScalarArguments) {
   EXPECT_EQ(evaluate(sum, 4, 0, 0.5).value, 1);
 }
 
-TEST(Expr, RefusesMalformedCode) {
+TEST(PostfixExpr, RefusesMalformedCode) {
   const Fixture fixture;
   const Code bad[] = {
       {FR_X_SYMBOL, 2}, {FR_X_SYMBOL, -1},     {FR_X_SYMBOL}, {FR_X_ADD}, {FR_X_CONST, 1, FR_X_CONST, 2}, {200},
@@ -99,7 +99,7 @@ TEST(Expr, RefusesMalformedCode) {
   };
   for (const Code& code : bad) {
     try {
-      Expr::make({code.data(), static_cast<uint32_t>(code.size())}, fixture.module);
+      PostfixExpr::make({code.data(), static_cast<uint32_t>(code.size())}, fixture.module);
       ADD_FAILURE() << "code of " << code.size() << " words beginning with " << code[0] << " was taken";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::Incompatible);
@@ -107,7 +107,7 @@ TEST(Expr, RefusesMalformedCode) {
   }
 }
 
-TEST(Expr, PrintsAsAPersonWrites) {
+TEST(PostfixExpr, PrintsAsAPersonWrites) {
   const Fixture fixture;
   const auto text = [&](const Code& code) {
     return text_of({code.data(), static_cast<uint32_t>(code.size())}, fixture.module);

@@ -57,7 +57,7 @@ struct Refused {
   Builtin builtin = Builtin::None;
 };
 
-Refused refused(Handle& handle, const std::vector<Argument>& arguments, std::vector<NamedValue> symbols = {}) {
+Refused refused(Handle& handle, const std::vector<CallArgument>& arguments, std::vector<NamedValue> symbols = {}) {
   try {
     invoke(handle, arguments, symbols);
   } catch (const Error& error) {
@@ -72,7 +72,7 @@ TEST(Invoke, AddsWithAnInferredExtent) {
   const auto handle = handle_of("add3.c");
   for (const int64_t n : {0, 1, 3, 100}) {
     Dense<double> a({n}), b({n}, 10), out({n});
-    EXPECT_TRUE(invoke(*handle, std::vector<Argument>{a.ref, b.ref, out.ref}).empty());
+    EXPECT_TRUE(invoke(*handle, std::vector<CallArgument>{a.ref, b.ref, out.ref}).empty());
     for (int64_t i = 0; i < n; ++i) EXPECT_EQ(out.data[static_cast<size_t>(i)], 10 + 2 * static_cast<double>(i));
   }
 }
@@ -108,10 +108,10 @@ TEST(Invoke, OverlapRunsTheOtherEntryOrIsRefused) {
   const int64_t five[] = {5};
   const ArrayRef head{v.data.data(), DType::F64, 1, five, nullptr, true};
   const ArrayRef tail{v.data.data() + 1, DType::F64, 1, five, nullptr, true};
-  invoke(*handle, std::vector<Argument>{head, head, tail});
+  invoke(*handle, std::vector<CallArgument>{head, head, tail});
   EXPECT_EQ(v.data, (std::vector<double>{0, 1000, 1002, 1004, 1006, 1008}));
   Dense<double> w({3}, 1);
-  invoke(*handle, std::vector<Argument>{w.ref, w.ref, w.ref});  // identical is allowed for `run`
+  invoke(*handle, std::vector<CallArgument>{w.ref, w.ref, w.ref});  // identical is allowed for `run`
   EXPECT_EQ(w.data, (std::vector<double>{2, 4, 6}));
 
   const auto shift = handle_of("noalias.c");
@@ -123,7 +123,7 @@ TEST(Invoke, StridesAreSymbolsAndDisjointSetsPass) {
   const auto shift = handle_of("noalias.c");
   Dense<double> v({10});
   const int64_t five[] = {5}, sixteen[] = {16}, back[] = {-16};
-  invoke(*shift, std::vector<Argument>{ArrayRef{v.data.data() + 8, DType::F64, 1, five, back, true},
+  invoke(*shift, std::vector<CallArgument>{ArrayRef{v.data.data() + 8, DType::F64, 1, five, back, true},
                                        ArrayRef{v.data.data() + 1, DType::F64, 1, five, sixteen, true}});
   EXPECT_EQ(v.data, (std::vector<double>{0, 8, 2, 6, 4, 4, 6, 2, 8, 0}));
   const int64_t odd[] = {12};
@@ -141,7 +141,7 @@ TEST(Invoke, SolvesAndChecksExtents) {
   Dense<double> a({8}), odd({7});
   Dense<float> b({4, 3}), b3({3, 3}), empty({4, 0});
   Dense<int64_t> c({10}), c11({11});
-  const Results results = invoke(*pairs, std::vector<Argument>{a.ref, b.ref, c.ref});
+  const Results results = invoke(*pairs, std::vector<CallArgument>{a.ref, b.ref, c.ref});
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(*static_cast<int64_t*>(results[0].data), 4003);
   EXPECT_EQ(refused(*pairs, {odd.ref, b3.ref, c.ref}).text,
@@ -149,7 +149,7 @@ TEST(Invoke, SolvesAndChecksExtents) {
   EXPECT_EQ(refused(*pairs, {a.ref, b3.ref, c.ref}).text, "pairs(): 'N': a.shape[0] = 8, but b.shape[0] = 3.");
   EXPECT_EQ(refused(*pairs, {a.ref, b.ref, c11.ref}).text, "pairs(): 'c' has shape (11,), but (10,) is expected.");
   EXPECT_EQ(refused(*pairs, {a.ref, empty.ref, c.ref}).text, "pairs(): the program needs b.shape[1] >= 1, but M = 0.");
-  const std::vector<Argument> good{a.ref, b.ref, c.ref};
+  const std::vector<CallArgument> good{a.ref, b.ref, c.ref};
   EXPECT_EQ(invoke(*pairs, good, std::vector<NamedValue>{{"N", 4}}).size(), 1u);
   EXPECT_EQ(refused(*pairs, good, {{"N", 5}}).text, "pairs(): 'N': a.shape[0] = 8, but N = 5 was given.");
   EXPECT_NE(refused(*pairs, good, {{"K", 5}}).text.find("there is no symbol 'K'"), std::string::npos);
@@ -158,12 +158,12 @@ TEST(Invoke, SolvesAndChecksExtents) {
 TEST(Invoke, TypedArraysOfTwoAxes) {
   const auto handle = handle_of("typed.c", "-DTYPE=int32_t -DDTYPE=FR_I32 -DRANK=2");
   Dense<int32_t> x({3, 4});
-  EXPECT_EQ(*static_cast<double*>(invoke(*handle, std::vector<Argument>{x.ref})[0].data), 66);
+  EXPECT_EQ(*static_cast<double*>(invoke(*handle, std::vector<CallArgument>{x.ref})[0].data), 66);
   const int64_t shape[] = {4, 3}, turned[] = {4, 16}, flat[] = {1, 1}, strange[] = {777, -3};
   EXPECT_NE(refused(*handle, {ArrayRef{x.data.data(), DType::I32, 2, shape, turned, true}})
                 .text.find("contiguous in C order"),
             std::string::npos);
-  EXPECT_EQ(*static_cast<double*>(invoke(*handle, std::vector<Argument>{ArrayRef{x.data.data() + 5, DType::I32, 2, flat,
+  EXPECT_EQ(*static_cast<double*>(invoke(*handle, std::vector<CallArgument>{ArrayRef{x.data.data() + 5, DType::I32, 2, flat,
                                                                                  strange, true}})[0]
                                       .data),
             5);
@@ -175,7 +175,7 @@ TEST(Invoke, TypedArraysOfTwoAxes) {
 
 TEST(Invoke, ScalarsAndASymbolFromOne) {
   const auto handle = handle_of("scalars.c");
-  const std::vector<Argument> good{true,
+  const std::vector<CallArgument> good{true,
                                    int64_t{-8},
                                    int64_t{7},
                                    int64_t{-9},
@@ -196,8 +196,8 @@ TEST(Invoke, ScalarsAndASymbolFromOne) {
   EXPECT_EQ(*static_cast<std::complex<float>*>(r[8].data), std::complex<float>(1, 2));
   EXPECT_EQ(r[12].shape, std::vector<int64_t>{9});
   EXPECT_EQ(r[13].data, nullptr);
-  const auto with = [&](size_t at, Argument value) {
-    std::vector<Argument> arguments = good;
+  const auto with = [&](size_t at, CallArgument value) {
+    std::vector<CallArgument> arguments = good;
     arguments[at] = value;
     return refused(*handle, arguments);
   };
@@ -212,7 +212,7 @@ TEST(Invoke, ScalarsAndASymbolFromOne) {
 TEST(Invoke, ResultsMadeByTheModule) {
   const auto handle = handle_of("returns.c");
   Dense<int32_t> a({7}, -3);
-  const Results r = invoke(*handle, std::vector<Argument>{a.ref, int64_t{1}, int64_t{2}});
+  const Results r = invoke(*handle, std::vector<CallArgument>{a.ref, int64_t{1}, int64_t{2}});
   EXPECT_EQ(r[0].shape, std::vector<int64_t>{3});
   EXPECT_EQ(static_cast<int32_t*>(r[0].data)[2], 3);
   EXPECT_EQ(r[1].shape, std::vector<int64_t>{3});
@@ -227,7 +227,7 @@ TEST(Invoke, AnErrorInAParallelRegionIsThatOfTheLowestIteration) {
   handle->set_sites({{"f.py:3", ""}, {"f.py:9", ""}});
   for (int round = 0; round < 50; ++round) {
     Dense<int64_t> index({2000});
-    EXPECT_EQ(*static_cast<int64_t*>(invoke(*handle, std::vector<Argument>{index.ref, int64_t{2000}})[0].data),
+    EXPECT_EQ(*static_cast<int64_t*>(invoke(*handle, std::vector<CallArgument>{index.ref, int64_t{2000}})[0].data),
               1999000);
     index.data[701] = -1;
     index.data[1500] = 5000;
@@ -248,7 +248,7 @@ TEST(Invoke, CallsThatFailAtTheSameTimeKeepTheirErrorsApart) {
       const std::string expected = "index " + std::to_string(-1 - t) + " is out of bounds";
       for (int round = 0; round < 100; ++round) {
         try {
-          invoke(*handle, std::vector<Argument>{index.ref, int64_t{500}});
+          invoke(*handle, std::vector<CallArgument>{index.ref, int64_t{500}});
           ++wrong;
         } catch (const Error& error) {
           wrong += std::string(error.what()).find(expected) == std::string::npos;
@@ -262,7 +262,7 @@ TEST(Invoke, CallsThatFailAtTheSameTimeKeepTheirErrorsApart) {
 TEST(Invoke, StateIsMadeOnceAndAgainAfterFinalize) {
   const auto handle = handle_of("state.c");
   const auto next = [&](int64_t start) {
-    return *static_cast<int64_t*>(invoke(*handle, std::vector<Argument>{start})[0].data);
+    return *static_cast<int64_t*>(invoke(*handle, std::vector<CallArgument>{start})[0].data);
   };
   EXPECT_EQ(refused(*handle, {int64_t{-1}}).text, "next(): the program returned status 20.");
   EXPECT_EQ(next(5), 6);
@@ -284,8 +284,8 @@ TEST(Invoke, StateIsMadeOnceAndAgainAfterFinalize) {
 TEST(Invoke, TwoHandlesOfOneModuleHaveTheirOwnState) {
   const auto module = load_file(compile_module("state.c"));
   Handle first(module), second(module);
-  invoke(first, std::vector<Argument>{int64_t{10}});
-  EXPECT_EQ(*static_cast<int64_t*>(invoke(second, std::vector<Argument>{int64_t{0}})[0].data), 1);
+  invoke(first, std::vector<CallArgument>{int64_t{10}});
+  EXPECT_EQ(*static_cast<int64_t*>(invoke(second, std::vector<CallArgument>{int64_t{0}})[0].data), 1);
 }
 
 TEST(Invoke, RefusesADescriptorWithABadExpression) {
@@ -309,7 +309,7 @@ TEST(Invoke, PrintsSignatures) {
 TEST(Importable, RunsWithoutPython) {
   const auto handle = handle_of("importable.cpp");
   Dense<double> x({4});
-  const Results y = invoke(*handle, std::vector<Argument>{x.ref});
+  const Results y = invoke(*handle, std::vector<CallArgument>{x.ref});
   EXPECT_EQ(static_cast<double*>(y[0].data)[3], 6);
 }
 
