@@ -18,4 +18,6 @@ if [ "$preset" = release ]; then
   for module in "$build"/python/bindings/_*.so; do
     ln -sf "$PWD/$module" "python/ferrule/$(basename "$module")"
   done
+  # An installed package has its byte code; without it an import compiles 50 files where Python may not write.
+  .venv/bin/python -m compileall -q python/ferrule
 fi

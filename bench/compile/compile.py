@@ -43,9 +43,10 @@ arguments = {
     "fill_depressions": (height, 1, 1e-3),
 }[name]
 if mode == "warm process":
-    def other(a):
-        return a + 1.0
-    fr.program(other)(height)
+    if name == "shade":
+        fr.program(demo.fill_depressions)(height, 1, 1e-3)
+    else:
+        fr.program(demo.shade)(height, 74.0, 93.0, 315.0, 45.0)
 program = fr.program(getattr(demo, name))
 if mode == "warm process":
     from ferrule import warm
@@ -72,6 +73,7 @@ print(json.dumps({
 
 def child(name: str, mode: str, store: str) -> dict[str, float]:
     env = {**os.environ, "FERRULE_CACHE_DIR": store, "PYTHONPATH": str(ROOT / "python")}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [sys.executable, "-c", CHILD, str(ROOT / "examples"), name, mode]
     done = subprocess.run(command, env=env, capture_output=True, text=True)
     if done.returncode != 0:
@@ -88,8 +90,8 @@ def main() -> int:
     options = parser.parse_args()
     samples: dict[tuple[str, str], list[dict[str, float]]] = {}
     for _ in range(options.rounds):
-        with tempfile.TemporaryDirectory() as store:
-            for name in PROGRAMS:
+        for name in PROGRAMS:
+            with tempfile.TemporaryDirectory() as store:
                 for mode in ("cold", "warm process", "second process"):
                     samples.setdefault((name, mode), []).append(child(name, mode, store))
     print(f"decorated function to first result, ms (least / median of {options.rounds}); {machine()}")

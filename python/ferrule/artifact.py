@@ -67,9 +67,7 @@ class Artifact:
             if not rebuild:
                 raise
             compiler = session.BuildSettings.current().compiler
-            value = self._value.rebuild(
-                session.store(), compiler=compiler, include_dir=session.include_dir()
-            )
+            value = self._value.rebuild(session.store(), compiler=compiler, include_dir=session.include_dir())
             kernel = session.load_kernel(value, self._sites)
         kernel.artifact = self
         return kernel

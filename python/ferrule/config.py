@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import difflib
 import os
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -58,6 +57,8 @@ _overrides: contextvars.ContextVar[Mapping[str, Any]] = contextvars.ContextVar(
 
 def _require(name: str) -> Setting:
     if name not in SETTINGS:
+        import difflib
+
         near = difflib.get_close_matches(name, SETTINGS, 1)
         hint = f"; did you mean '{near[0]}'?" if near else f"; the settings are {', '.join(SETTINGS)}."
         raise UserTypeError(f"'{name}' is no setting{hint}")

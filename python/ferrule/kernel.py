@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from ferrule import _rt
@@ -34,6 +28,8 @@ class Kernel(_rt.Kernel):
         return source
 
     def _program_text(self) -> str:
+        import json
+
         manifest = json.loads(self._require_artifact().manifest)
         binding = manifest["binding"]
         if isinstance(binding, str):
@@ -65,13 +61,19 @@ class Kernel(_rt.Kernel):
 
     def assembly(self) -> str:
         """Disassembly of the loaded module, by objdump. Raises UserError where objdump is missing."""
+        import os
+        import shutil
+        import subprocess
+        import tempfile
+
         objdump = shutil.which("objdump")
         if objdump is None:
             raise UserError("'objdump' was not found; install binutils to see the assembly.")
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "module.so"
-            path.write_bytes(self._require_artifact().module_bytes())
-            command = [objdump, "-d", "--no-show-raw-insn", "-M", "intel", str(path)]
+            path = os.path.join(folder, "module.so")
+            with open(path, "wb") as file:
+                file.write(self._require_artifact().module_bytes())
+            command = [objdump, "-d", "--no-show-raw-insn", "-M", "intel", path]
             env = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
             return subprocess.run(command, check=True, capture_output=True, text=True, env=env).stdout
 

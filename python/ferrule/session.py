@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ferrule import _rt
 from ferrule.config import setting
 from ferrule.kernel import Kernel
 
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = os.path.dirname(os.path.realpath(__file__))
 _lock = threading.Lock()
 _stores: dict[str, Any] = {}
 
 
 def include_dir() -> str:
     """The folder that holds ferrule/abi.h and ferrule/rt: inside the installed package, or of the checkout."""
-    for folder in (_PACKAGE / "include", _PACKAGE.parent.parent / "include"):
-        if (folder / "ferrule" / "abi.h").exists():
-            return str(folder)
+    for folder in (_PACKAGE, os.path.dirname(os.path.dirname(_PACKAGE))):
+        include = os.path.join(folder, "include")
+        if os.path.exists(os.path.join(include, "ferrule", "abi.h")):
+            return include
     raise FileNotFoundError(
         f"The headers of emitted code are missing: no include/ferrule/abi.h at {_PACKAGE}."
     )

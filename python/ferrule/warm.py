@@ -14,7 +14,6 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from ferrule import _rt
 from ferrule.session import BuildSettings, include_dir
 
 SCHEMA = 1
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGE = os.path.dirname(os.path.realpath(__file__))
 _NUMBERS = (bool, int, float, complex, str, bytes, type(None))
 
 
@@ -76,24 +75,27 @@ def value_text(value: Any) -> str:
     raise Unrecordable(f"{type(value).__module__}.{type(value).__qualname__}")
 
 
-def _stamps(files: Iterable[Path]) -> str:
+def _stamps(files: Iterable[str]) -> str:
     """Names, sizes and times of files: cheap, and changed by every edit."""
     out = []
     for file in sorted(files):
-        stat = file.stat()
-        out.append(f"{file.name}:{stat.st_size}:{stat.st_mtime_ns}")
+        stat = os.stat(file)
+        out.append(f"{os.path.basename(file)}:{stat.st_size}:{stat.st_mtime_ns}")
     return ",".join(out)
+
+
+def _files(folder: str, suffix: str) -> list[str]:
+    return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(suffix)]
 
 
 def _installation() -> str:
     """Stamps of Ferrule's own files: the capture sources, the native compiler and the headers of emitted code."""
-    natives = [p for p in _PACKAGE.iterdir() if p.suffix == ".so"]
-    headers = Path(include_dir()) / "ferrule"
+    headers = os.path.join(include_dir(), "ferrule")
     return "|".join(
         (
-            _stamps(p for p in (_PACKAGE / "capture").iterdir() if p.suffix == ".py"),
-            _stamps(p.resolve() for p in natives),
-            _stamps([headers / "abi.h", *(headers / "rt").iterdir()]),
+            _stamps(_files(os.path.join(_PACKAGE, "capture"), ".py")),
+            _stamps(_files(_PACKAGE, ".so")),
+            _stamps(_files(headers, ".h") + _files(os.path.join(headers, "rt"), ".h")),
         )
     )
 

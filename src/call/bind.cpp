@@ -85,15 +85,6 @@ bool allows_meeting(const CallPlan& plan, const PairPlan& pair, Frame& frame) {
          frame.fail({Reason::Overlap, pair.written, -1, static_cast<int32_t>(&pair - plan.pairs.data())});
 }
 
-// The rest of finish_binding(), for ranges that meet somewhere from `pair` on.
-[[gnu::noinline]] Fit finish_meeting_pairs(const CallPlan& plan, const PairPlan* pair, Frame& frame) {
-  for (const PairPlan* const end = plan.pairs.data() + plan.pairs.size(); pair != end; ++pair)
-    if (ranges_meet(frame.arrays[pair->written].range, frame.arrays[pair->other].range) &&
-        !allows_meeting(plan, *pair, frame))
-      return plan.module->run_alias != nullptr ? Fit::RunAlias : Fit::Refused;
-  return Fit::Run;
-}
-
 }  // namespace
 
 bool test_layout(const ArgPlan& arg, Frame& frame, const void* data, const int64_t* shape, const int64_t* byte_strides,
@@ -166,23 +157,22 @@ bool bind_scalar(const CallPlan& plan, const ArgPlan& arg, Frame& frame) {
   return true;
 }
 
-Fit finish_binding(const CallPlan& plan, Frame& frame) {
-  if (frame.n_explicit != 0 || !plan.plain) [[unlikely]]
-    if (!apply_explicit_symbols(plan, frame) || !make_late_checks(plan, frame)) return Fit::Refused;
+Fit finish_meeting_pairs(const CallPlan& plan, const PairPlan* pair, Frame& frame) {
+  for (const PairPlan* const end = plan.pairs.data() + plan.pairs.size(); pair != end; ++pair)
+    if (ranges_meet(frame.arrays[pair->written].range, frame.arrays[pair->other].range) &&
+        !allows_meeting(plan, *pair, frame))
+      return plan.module->run_alias != nullptr ? Fit::RunAlias : Fit::Refused;
+  return Fit::Run;
+}
+
+bool finish_symbols(const CallPlan& plan, Frame& frame) {
+  if (!apply_explicit_symbols(plan, frame) || !make_late_checks(plan, frame)) return false;
   for (const GuardPlan& guard : plan.guards) {
     const Evaluated holds = guard.condition.eval(frame.symbols, frame.pointers);
-    if (holds.value == 0 || holds.overflow) [[unlikely]] {
-      frame.mismatch = {Reason::Guard, -1, -1, static_cast<int32_t>(&guard - plan.guards.data()), 0};
-      return Fit::Refused;
-    }
+    if (holds.value == 0 || holds.overflow) [[unlikely]]
+      return frame.fail({Reason::Guard, -1, -1, static_cast<int32_t>(&guard - plan.guards.data()), 0});
   }
-  if (!plan.return_extents.empty() && !evaluate_result_extents(plan, frame)) [[unlikely]]
-    return Fit::Refused;
-  const BoundArray* const arrays = frame.arrays;
-  for (const PairPlan& pair : plan.pairs)
-    if (ranges_meet(arrays[pair.written].range, arrays[pair.other].range)) [[unlikely]]
-      return finish_meeting_pairs(plan, &pair, frame);
-  return Fit::Run;
+  return evaluate_result_extents(plan, frame);
 }
 
 }  // namespace ferrule

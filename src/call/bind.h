@@ -52,7 +52,21 @@ bool bind_scalar(const CallPlan& plan, const ArgPlan& arg, Frame& frame);
 // Whether an array that the program writes shares a byte with another argument of this bound call.
 bool written_array_overlaps(const CallPlan& plan, const Frame& frame);
 
-// After all arguments: explicit symbols, extents across arrays, guards, extents of the results, overlap.
-Fit finish_binding(const CallPlan& plan, Frame& frame);
+// Explicit symbols, extents across arrays, guards, extents of the results.
+bool finish_symbols(const CallPlan& plan, Frame& frame);
+
+// The pairs from `pair` on, whose ranges meet.
+Fit finish_meeting_pairs(const CallPlan& plan, const PairPlan* pair, Frame& frame);
+
+// What follows the arguments: finish_symbols(), then overlap.
+[[gnu::always_inline]] inline Fit finish_binding(const CallPlan& plan, Frame& frame) {
+  if ((frame.n_explicit != 0 || !plan.plain) && !finish_symbols(plan, frame)) [[unlikely]]
+    return Fit::Refused;
+  const BoundArray* const arrays = frame.arrays;
+  for (const PairPlan& pair : plan.pairs)
+    if (ranges_meet(arrays[pair.written].range, arrays[pair.other].range)) [[unlikely]]
+      return finish_meeting_pairs(plan, &pair, frame);
+  return Fit::Run;
+}
 
 }  // namespace ferrule

@@ -242,7 +242,8 @@ CallPlan make_plan(const FrModule& module) {
   for (uint32_t i = 0; i < plan.n_positional; ++i)
     if (plan.args[i].hidden) throw contradiction(module, "a hidden argument that is given by position");
   plan.stateless = (module.flags & FR_MODULE_STATELESS) != 0;
-  plan.plain = plan.explicit_symbols.empty() && plan.late_checks.empty();
+  plan.plain = plan.explicit_symbols.empty() && plan.late_checks.empty() && plan.guards.empty() &&
+               plan.return_extents.empty();
   plan.direct = plan.stateless && plan.arena_bytes.is_zero();
   plan.strict_scalars = (module.flags & FR_MODULE_STRICT_SCALARS) != 0;
   plan.returns_tuple = (module.flags & FR_MODULE_RETURNS_TUPLE) != 0 || module.n_returns > 1;

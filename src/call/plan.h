@@ -118,7 +118,7 @@ struct CallPlan {
   uint32_t n_positional = 0;
   bool stateless = false, strict_scalars = false, returns_tuple = false;
   bool direct = false;  // neither state nor arena: the module is entered without more
-  bool plain = false;   // neither explicit symbols nor late checks
+  bool plain = false;   // all that follows the arguments' own checks is overlap
 };
 
 // Reads the whole descriptor and verifies it: expressions, indices, ranks, element types. Raises Incompatible for one

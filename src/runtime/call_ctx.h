@@ -40,6 +40,11 @@ struct CallExtras {
   std::vector<MemoryPtr> scratch;
 };
 
+// Out of line, so that the calls that made none only compare a pointer.
+struct FreeExtras {
+  [[gnu::noinline, gnu::cold]] void operator()(CallExtras* extras) const { delete extras; }
+};
+
 // Held for a few instructions at a time, by bodies of a parallel region that touch the context together.
 class BriefLock {
  public:
@@ -58,12 +63,12 @@ class BriefLock {
 struct FrCallCtx {
   explicit FrCallCtx(const FrModule* module) : module(module) {}
   ferrule::CallExtras& get_extras() {
-    if (extras == nullptr) extras = std::make_unique<ferrule::CallExtras>();
+    if (extras == nullptr) extras.reset(new ferrule::CallExtras);
     return *extras;
   }
 
   const FrModule* const module;
-  std::unique_ptr<ferrule::CallExtras> extras;
+  std::unique_ptr<ferrule::CallExtras, ferrule::FreeExtras> extras;
   int32_t num_threads = 0;
   ferrule::BriefLock lock;  // guards the error slot and the extras
   ferrule::RecordedError error;

@@ -44,7 +44,7 @@ Outcome bind_static(const Target& target, const ArgPlan& arg, PyObject* object, 
 }
 
 // Binds arguments from `i` on as long as they fit at first sight; the first that does not, or their number. A function
-// of its own, as are the next two steps of a call: what each needs stays in registers.
+// of its own, as is the run: what each needs stays in registers.
 [[gnu::noinline]] size_t bind_straight_from(const Target& target, size_t i, PyObject* const* given, Frame& frame) {
   const ArgTarget* const args = target.args.data();
   const size_t n = target.args.size();
@@ -68,16 +68,17 @@ Outcome bind_static(const Target& target, const ArgPlan& arg, PyObject* object, 
   return Outcome::Done;
 }
 
+[[gnu::noinline]] int32_t run_without_gil(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx) {
+  PyThreadState* state = PyEval_SaveThread();
+  const int32_t status = target.handle->run(frame, fit, ctx);
+  PyEval_RestoreThread(state);
+  return status;
+}
+
 // The run itself, with or without the interpreter's lock. False with a Python error set.
 inline bool run(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx) {
-  int32_t status;
-  if (releases_gil(target, frame)) [[unlikely]] {
-    PyThreadState* state = PyEval_SaveThread();
-    status = target.handle->run(frame, fit, ctx);
-    PyEval_RestoreThread(state);
-  } else {
-    status = target.handle->run(frame, fit, ctx);
-  }
+  const int32_t status = releases_gil(target, frame) ? run_without_gil(target, fit, frame, ctx)
+                                                     : target.handle->run(frame, fit, ctx);
   if (status == FR_OK) [[likely]]
     return true;
   raise_failure(target, status, ctx);
@@ -153,14 +154,20 @@ template <bool kRuns>
 
 }  // namespace
 
-Called call_target(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
-                   OnMiss on_miss) try {
+PyObject* call_or_raise(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) try {
   Attempt attempt(target.plan());
   const Called called = attempt_call<true>(target, args, nargs, kwnames, attempt);
-  if (called.outcome != Outcome::Miss || on_miss == OnMiss::Tell) [[likely]]
-    return called;
-  raise_miss(target, attempt.frame, attempt.problem);
-  return {nullptr, Outcome::Raised};
+  if (called.outcome == Outcome::Miss) [[unlikely]]
+    raise_miss(target, attempt.frame, attempt.problem);
+  return called.result;
+} catch (...) {
+  raise_current_exception();
+  return nullptr;
+}
+
+Called call_or_tell(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) try {
+  Attempt attempt(target.plan());
+  return attempt_call<true>(target, args, nargs, kwnames, attempt);
 } catch (...) {
   raise_current_exception();
   return {nullptr, Outcome::Raised};

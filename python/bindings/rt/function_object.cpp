@@ -20,19 +20,29 @@ struct FunctionObject {
   PyObject* weakrefs;
   std::vector<PyObject*>* specialisations;  // owned SpecialisationObjects
   PyObject* current;                        // the one that ran last, borrowed; null where there is none
-  OnMiss on_miss;                           // Raise: annotated, one specialisation whose refusal is the function's own
+  bool annotated;                           // one specialisation, whose refusal is the function's own
 };
 
 FunctionObject* as_function(PyObject* self) { return reinterpret_cast<FunctionObject*>(self); }
 
+const Target& target_of(PyObject* specialisation) {
+  return *reinterpret_cast<SpecialisationObject*>(specialisation)->target;
+}
+
 // Tries one specialisation. While it runs other threads may clear the list: a reference keeps it.
-inline Called try_one(PyObject* specialisation, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
-                      OnMiss on_miss) {
+inline Called try_one(PyObject* specialisation, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   Py_INCREF(specialisation);
-  const Called called =
-      call_target(*reinterpret_cast<SpecialisationObject*>(specialisation)->target, args, nargs, kwnames, on_miss);
+  const Called called = call_or_tell(target_of(specialisation), args, nargs, kwnames);
   Py_DECREF(specialisation);
   return called;
+}
+
+// The same where its refusal is the function's own.
+PyObject* call_one(PyObject* specialisation, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  Py_INCREF(specialisation);
+  PyObject* result = call_or_raise(target_of(specialisation), args, nargs, kwnames);
+  Py_DECREF(specialisation);
+  return result;
 }
 
 // self._miss(args, kwargs)
@@ -58,7 +68,7 @@ PyObject* call_miss(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
   for (size_t i = 0; i < function->specialisations->size(); ++i) {
     PyObject* specialisation = (*function->specialisations)[i];
     if (specialisation == tried) continue;
-    const Called called = try_one(specialisation, args, nargs, kwnames, OnMiss::Tell);
+    const Called called = try_one(specialisation, args, nargs, kwnames);
     if (called.outcome == Outcome::Miss) continue;
     const bool still_there =
         i < function->specialisations->size() && (*function->specialisations)[i] == specialisation;
@@ -74,7 +84,8 @@ PyObject* function_call(PyObject* self, PyObject* const* args, size_t nargsf, Py
   PyObject* const current = function->current;
   if (current == nullptr) [[unlikely]]
     return call_others(self, args, nargs, kwnames, nullptr);
-  const Called called = try_one(current, args, nargs, kwnames, function->on_miss);
+  if (function->annotated) return call_one(current, args, nargs, kwnames);
+  const Called called = try_one(current, args, nargs, kwnames);
   if (called.outcome == Outcome::Miss) [[unlikely]]
     return call_others(self, args, nargs, kwnames, current);
   return called.result;
@@ -84,7 +95,6 @@ PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
   PyObject* self = type->tp_alloc(type, 0);
   if (self == nullptr) return nullptr;
   as_function(self)->vectorcall = function_call;
-  as_function(self)->on_miss = OnMiss::Tell;
   as_function(self)->specialisations = new (std::nothrow) std::vector<PyObject*>;
   if (as_function(self)->specialisations != nullptr) return self;
   Py_DECREF(self);
@@ -142,7 +152,7 @@ PyObject* function_add(PyObject* self, PyObject* args, PyObject* kwargs) {
     return nullptr;
   }
   FunctionObject* function = as_function(self);
-  PyObject* made = make_specialisation(kernel, function->on_miss == OnMiss::Tell, overlap_only != 0, statics, defaults,
+  PyObject* made = make_specialisation(kernel, !function->annotated, overlap_only != 0, statics, defaults,
                                        globals, hidden);
   if (made == nullptr) return nullptr;
   try {
@@ -199,9 +209,8 @@ PyObject* function_call_one(PyObject* self, PyObject* args) {
   }
   GivenArguments given(positional, named);
   if (!given.ok()) return nullptr;
-  return try_one((*function->specialisations)[static_cast<size_t>(index)], given.values(), given.count(), given.names(),
-                 OnMiss::Raise)
-      .result;
+  return call_one((*function->specialisations)[static_cast<size_t>(index)], given.values(), given.count(),
+                  given.names());
 }
 
 // Whether a call of one specialisation would be accepted; nothing is run.
@@ -218,9 +227,8 @@ PyObject* function_matches(PyObject* self, PyObject* args) {
   GivenArguments given(positional, named);
   if (!given.ok()) return nullptr;
   PyObject* specialisation = (*function->specialisations)[static_cast<size_t>(index)];
-  const Target& target = *reinterpret_cast<SpecialisationObject*>(specialisation)->target;
   Py_INCREF(specialisation);
-  const Outcome outcome = would_take(target, given.values(), given.count(), given.names());
+  const Outcome outcome = would_take(target_of(specialisation), given.values(), given.count(), given.names());
   Py_DECREF(specialisation);
   if (outcome == Outcome::Raised) return nullptr;
   return PyBool_FromLong(outcome == Outcome::Done);
@@ -246,14 +254,14 @@ PyObject* function_missed(PyObject* self, PyObject*) {
   return nullptr;
 }
 
-PyObject* get_annotated(PyObject* self, void*) { return PyBool_FromLong(as_function(self)->on_miss == OnMiss::Raise); }
+PyObject* get_annotated(PyObject* self, void*) { return PyBool_FromLong(as_function(self)->annotated); }
 
 int set_annotated(PyObject* self, PyObject* value, void*) {
   if (value == nullptr || !PyBool_Check(value) || !as_function(self)->specialisations->empty()) {
     PyErr_SetString(PyExc_ValueError, "'_annotated' is set to True or False before the first specialisation.");
     return -1;
   }
-  as_function(self)->on_miss = value == Py_True ? OnMiss::Raise : OnMiss::Tell;
+  as_function(self)->annotated = value == Py_True;
   return 0;
 }
 

@@ -18,7 +18,7 @@ KernelObject* as_kernel(PyObject* self) { return reinterpret_cast<KernelObject*>
 const CallPlan& plan_of(PyObject* self) { return as_kernel(self)->target->plan(); }
 
 PyObject* kernel_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  return call_target(*as_kernel(self)->target, args, PyVectorcall_NARGS(nargsf), kwnames, OnMiss::Raise).result;
+  return call_or_raise(*as_kernel(self)->target, args, PyVectorcall_NARGS(nargsf), kwnames);
 }
 
 PyObject* new_kernel(PyTypeObject* type, std::shared_ptr<const Module> module) {
