@@ -141,35 +141,28 @@ def demonstrate(
     return actual, agrees, source
 
 
-def picture(height: np.ndarray, smooth: np.ndarray, shaded: np.ndarray, water: np.ndarray) -> None:
-    """Before, after, hillshade and the depth of filled depressions, side by side in one PNG."""
+def picture(height: np.ndarray, before: np.ndarray, after: np.ndarray, depth: np.ndarray, path: Path) -> None:
+    """Elevation, hillshade before and after diffusion, and the depth of filled depressions, in one PNG."""
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(2, 2, figsize=(11, 9.6), layout="constrained")
-    low, high = float(height.min()), float(height.max())
     panels = (
-        (height, "Elevation (m)", "terrain", low, high),
-        (smooth, "After limited fourth-order diffusion (m)", "terrain", low, high),
-        (shaded, "Hillshade", "gray", 0.0, 1.0),
-        (
-            np.where(water - height > 0.05, water - height, np.nan),
-            "Filled depressions (m)",
-            "Blues",
-            0.0,
-            None,
-        ),
+        (height, "Elevation (m)", "terrain", float(height.min()), float(height.max())),
+        (np.where(depth > 0.05, depth, np.nan), "Filled depressions (m)", "Blues", 0.0, None),
+        (before, "Hillshade before", "gray", 0.0, 1.0),
+        (after, "Hillshade after limited fourth-order diffusion", "gray", 0.0, 1.0),
     )
     for axis, (field, title, colours, lowest, highest) in zip(axes.flat, panels, strict=True):
         if title.startswith("Filled"):
-            axis.imshow(shaded, cmap="gray", vmin=0.0, vmax=1.0)
+            axis.imshow(before, cmap="gray", vmin=0.0, vmax=1.0)
         shown = axis.imshow(field, cmap=colours, vmin=lowest, vmax=highest)
         axis.set_title(title)
         axis.set_axis_off()
         figure.colorbar(shown, ax=axis, shrink=0.8)
-    OUTPUT.parent.mkdir(exist_ok=True)
-    figure.savefig(OUTPUT, dpi=110)
-    print(f"picture: {OUTPUT.relative_to(OUTPUT.parent.parent)}")
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, dpi=110)
+    print(f"picture: {path.relative_to(path.parent.parent)}")
 
 
 def main() -> int:
@@ -183,12 +176,12 @@ def main() -> int:
         f"Jacksboro fault, {height.shape[0]} x {height.shape[1]} cells of {spacing_x:.0f} x {spacing_y:.0f} m\n"
     )
 
-    smooth, right_a, _ = demonstrate(diffuse, (height, 200, 0.02), 1e-9, once=False)
-    (_, _, shaded), right_b, _ = demonstrate(
-        shade, (height, spacing_x, spacing_y, 315.0, 45.0), 1e-12, once=False
-    )
+    light = (spacing_x, spacing_y, 315.0, 45.0)
+    smooth, right_a, _ = demonstrate(diffuse, (height, 400, 0.025), 1e-9, once=False)
+    (_, _, before), right_b, _ = demonstrate(shade, (height, *light), 1e-12, once=False)
     water, right_c, _ = demonstrate(fill_depressions, (height, 5, 1e-3), 0.0, once=True)
-    picture(height, smooth, shaded, water)
+    _, _, after = fr.program(shade)(smooth, *light)
+    picture(height, before, after, water - height, OUTPUT)
     if not (right_a and right_b and right_c):
         print("A result differs from NumPy beyond its tolerance.", file=sys.stderr)
         return 1

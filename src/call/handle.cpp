@@ -41,7 +41,13 @@ int32_t Handle::run_with_state(const FrCall& call, FrRun entry) {
   }
 }
 
-int32_t Handle::run_prepared(const Frame& frame, FrCall call, FrRun entry) {
+bool Handle::evaluates_long(const Frame& frame) const {
+  const Evaluated work = plan_.work.eval(frame.symbols, frame.pointers);
+  return work.overflow || work.value > kLongWork;
+}
+
+int32_t Handle::run_prepared(const Frame& frame, const FrCall& direct, FrRun entry) {
+  FrCall call = direct;
   const auto enter = [&] { return plan_.stateless ? entry(nullptr, &call) : run_with_state(call, entry); };
   const Evaluated bytes = plan_.arena_bytes.eval(frame.symbols, frame.pointers);
   if (bytes.value == 0 && !bytes.overflow) return enter();

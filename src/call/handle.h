@@ -51,8 +51,7 @@ class Handle {
         largest = std::max(largest, static_cast<uint64_t>(frame.symbols[s]));  // negative ones count as large
       if (largest <= plan_.short_work.largest) return false;
     }
-    const Evaluated work = plan_.work.eval(frame.symbols, frame.pointers);
-    return work.overflow || work.value > kLongWork;
+    return evaluates_long(frame);
   }
 
   // Runs `init` unless it has run; `symbols` in descriptor order. Returns init's status. Nothing for stateless modules.
@@ -66,7 +65,8 @@ class Handle {
   Error failure(int32_t status, const RecordedError& recorded) const;
 
  private:
-  int32_t run_prepared(const Frame& frame, FrCall call, FrRun entry);
+  bool evaluates_long(const Frame& frame) const;
+  int32_t run_prepared(const Frame& frame, const FrCall& direct, FrRun entry);
   int32_t run_with_state(const FrCall& call, FrRun entry);
 
   const std::shared_ptr<const Module> module_;

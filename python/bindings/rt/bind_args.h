@@ -34,12 +34,28 @@ inline PyObject* value_of(const Variable& variable) {
 // Whether a guarded variable still has an equal value, for those that are not the very object any more.
 Outcome compare_variable(const GlobalGuard& guard, PyObject* value, Problem& problem);
 
+// The number that CPython gives a dict anew with each change, so that one that stayed needs no look-up; 0 for a cell
+// and where CPython has no such number any more.
+inline uint64_t version_of(const Variable& variable) {
+#if PY_VERSION_HEX < 0x030C0000
+  if (variable.key != nullptr) [[likely]]
+    return reinterpret_cast<PyDictObject*>(variable.container)->ma_version_tag;
+#endif
+  (void)variable;
+  return 0;
+}
+
 // Checks the variables that the program read when it was captured.
 inline Outcome check_globals(const Target& target, Problem& problem) {
   for (const GlobalGuard& guard : target.globals) {
-    PyObject* value = value_of(guard.variable);
-    if (value == guard.expected) [[likely]]
+    const uint64_t version = version_of(guard.variable);
+    if (version != 0 && version == guard.seen) [[likely]]
       continue;
+    PyObject* value = value_of(guard.variable);
+    if (value == guard.expected) [[likely]] {
+      guard.seen = version;
+      continue;
+    }
     const Outcome same = compare_variable(guard, value, problem);
     if (same != Outcome::Done) return same;
   }

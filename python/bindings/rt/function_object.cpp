@@ -32,7 +32,13 @@ const Target& target_of(PyObject* specialisation) {
 // Tries one specialisation. While it runs other threads may clear the list: a reference keeps it.
 inline Called try_one(PyObject* specialisation, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   Py_INCREF(specialisation);
-  const Called called = call_or_tell(target_of(specialisation), args, nargs, kwnames);
+  Called called{nullptr, Outcome::Raised};
+  try {
+    Attempt attempt(target_of(specialisation).plan());
+    called = attempt_call<true>(target_of(specialisation), args, nargs, kwnames, attempt);
+  } catch (...) {
+    raise_current_exception();
+  }
   Py_DECREF(specialisation);
   return called;
 }

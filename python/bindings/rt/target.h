@@ -43,6 +43,7 @@ struct Variable {
 struct GlobalGuard {
   Variable variable;
   PyObject* expected = nullptr;
+  mutable uint64_t seen = 0;  // version of the dict in which the variable was the expected object; 0: none
 };
 
 struct HiddenArray {
