@@ -28,7 +28,7 @@ def diffuse(height, steps, rate):
     old = height.copy()
     new = height.copy()
     for _ in range(steps):
-        laplacian = 4.0 * old[1:-1, 1:-1] - old[2:, 1:-1] - old[:-2, 1:-1] - old[1:-1, 2:] - old[1:-1, :-2]
+        laplacian = old[2:, 1:-1] + old[:-2, 1:-1] + old[1:-1, 2:] + old[1:-1, :-2] - 4.0 * old[1:-1, 1:-1]
         flux_y = laplacian[1:, 1:-1] - laplacian[:-1, 1:-1]
         flux_y = np.where(flux_y * (old[2:-1, 2:-2] - old[1:-2, 2:-2]) > 0.0, 0.0, flux_y)
         flux_x = laplacian[1:-1, 1:] - laplacian[1:-1, :-1]

@@ -94,6 +94,14 @@ void require_stage(const std::string& name) {
     throw user_error(fmt::format("'{}' is no stage; the stages are {}.", name, fmt::join(names, ", ")));
 }
 
+void require_optional_pass(const std::string& name) {
+  std::vector<std::string> names;
+  for (const SchedulePass& pass : schedule_passes())
+    if (!pass.required) names.emplace_back(pass.name);
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw user_error(fmt::format("'{}' cannot be left out; the passes that can are {}.", name, fmt::join(names, ", ")));
+}
+
 std::string_view compiler_digest() { return FERRULE_COMPILER_DIGEST; }
 
 }  // namespace ferrule

@@ -51,6 +51,9 @@ std::vector<std::string> stage_names();
 // Throws user_error naming the stages where `name` is none of them.
 void require_stage(const std::string& name);
 
+// Throws user_error naming the passes that can be left out where `name` is none of them.
+void require_optional_pass(const std::string& name);
+
 // SHA-256 over the compiler's own sources; part of every first-level key.
 std::string_view compiler_digest();
 

@@ -27,7 +27,6 @@ ALLOWED: dict[str, set[str]] = {
     "load": {"base", "array"},
     "call": {"base", "array", "load", "runtime"},
     "runtime": {"base", "array"},
-    "target": {"base"},
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     ferrule::require_stage(stage);
-    for (const std::string& name : off) ferrule::require_stage(name);
+    for (const std::string& name : off) ferrule::require_optional_pass(name);
     ferrule::PassOptions options;
     options.keep_text = true;
     options.off.insert(off.begin(), off.end());

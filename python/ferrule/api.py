@@ -16,6 +16,7 @@ import numpy as np
 from ferrule import _rt, session, warm
 from ferrule.artifact import Artifact
 from ferrule.config import setting, validate
+from ferrule.dtypes import is_annotated
 from ferrule.errors import InternalError, Unsupported, UserRuntimeError, UserTypeError, UserValueError
 from ferrule.kernel import Kernel
 from ferrule.session import BuildSettings, Spent
@@ -304,12 +305,7 @@ class Function(_rt.FunctionBase):
     def _is_annotated(self) -> bool:
         known = self.__dict__.get("_annotated_here")
         if known is None:
-            if not _has_annotations(self._fn):
-                known = False
-            else:
-                from ferrule import capture
-
-                known = capture.is_annotated(self._fn)
+            known = bool(getattr(self._fn, "__annotations__", ())) and is_annotated(self._fn)
             self.__dict__["_annotated_here"] = known
             if known and not self._specialisations():
                 self._annotated = True
@@ -452,10 +448,6 @@ class Function(_rt.FunctionBase):
 
     def __repr__(self) -> str:
         return f"<ferrule.Function {self.__qualname__}, {len(self._specialisations())} specialisations>"
-
-
-def _has_annotations(fn: Callable[..., Any]) -> bool:
-    return bool(set(getattr(fn, "__annotations__", ())) - {"return"})
 
 
 def _bound(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

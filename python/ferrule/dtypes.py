@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
+import typing
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,6 +120,33 @@ def _extent(item: Any) -> str:
         raise UserTypeError(
             f'An extent is an int or the text of a size such as "2*N", got {item!r}.'
         ) from None
+
+
+def signature_of(fn: Callable[..., Any]) -> inspect.Signature:
+    """The signature with annotations evaluated; UserTypeError where one cannot be."""
+    try:
+        return inspect.signature(fn, eval_str=True)
+    except Exception as error:
+        raise UserTypeError(f"The annotations of {fn.__name__}() cannot be evaluated: {error}.") from error
+
+
+def is_annotated(fn: Callable[..., Any]) -> bool:
+    """Whether some parameter has an annotation that fixes an array's type."""
+    try:
+        parameters = inspect.signature(fn, eval_str=True).parameters.values()
+    except Exception:  # unevaluable annotations are not ours: the function is captured from samples
+        return False
+    return any(isinstance(resolve(parameter.annotation), ArrayType) for parameter in parameters)
+
+
+def resolve(annotation: Any) -> Any:
+    """The part of an annotation that Ferrule reads: its own inside Annotated, else the annotation itself."""
+    if typing.get_origin(annotation) is typing.Annotated:
+        for item in annotation.__metadata__:
+            if isinstance(item, (ArrayType, ElementType)):
+                return item
+        return resolve(typing.get_args(annotation)[0])
+    return annotation
 
 
 bool_ = ElementType(np.dtype(np.bool_))

@@ -54,7 +54,7 @@ class Frame {
 
   void** pointers;  // then one per return: FrCall::args
   BoundArray* arrays;
-  int64_t* symbols;  // one per symbol
+  int64_t* symbols;  // one per symbol, then one that nobody reads
   uint32_t n_explicit = 0;
   Mismatch mismatch;  // set when a function of bind.h says that the call does not fit, and only then
 

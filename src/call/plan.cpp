@@ -214,7 +214,7 @@ FrameLayout lay_out(const CallPlan& plan) {
   FrameLayout layout{};
   layout.pointers = take(n_slots * sizeof(void*));
   layout.arrays = take(n_args * sizeof(BoundArray));
-  layout.symbols = take(n_symbols * sizeof(int64_t));
+  layout.symbols = take((n_symbols + 1) * sizeof(int64_t));
   layout.explicit_given = take(n_symbols * sizeof(ExplicitSymbol));
   layout.extents = take(plan.return_extents.size() * sizeof(int64_t));
   layout.bytes = static_cast<uint32_t>(next);

@@ -20,8 +20,7 @@ void write_head(Text& out, const std::string& name, const std::set<std::string>&
 // One program between `namespace {` and its descriptor, which ends that namespace.
 void write_program(Text& out, const loops::Loops& loops, const loops::Loops* alias_safe, const EmitOptions& options,
                    const std::string& scope, const std::string& symbol) {
-  out.line("namespace {} {{", scope);
-  out.blank();
+  out.line("namespace {}{{", scope.empty() ? "" : scope + " ");
   out.append(RunText(loops, "run").write());
   out.blank();
   if (alias_safe != nullptr) {

@@ -38,7 +38,7 @@ nb::dict emit_for_python(const Program& program, bool strict_scalars, bool alias
   EmitRequest request{strict_scalars, alias_version, pass_options_from_environment()};
   request.passes.keep_text = keep_text;
   request.passes.off.merge(off);
-  for (const std::string& name : request.passes.off) require_stage(name);
+  for (const std::string& name : request.passes.off) require_optional_pass(name);
   for (const std::string& name : request.passes.dump)
     if (name != "all") require_stage(name);
   EmittedSource emitted;

@@ -93,14 +93,12 @@ int same_value(PyObject* a, PyObject* b);
   int64_t bytes = own.item;
   for (int32_t axis = 0; axis < own.rank; ++axis) {
     const int64_t extent = shape[axis];
-    const AxisTarget& does = own.axes[axis];
+    int64_t& symbol = symbols[own.axes[axis].symbol];
     bytes *= extent;
-    if (does.kind == AxisTarget::Kind::Check) {
-      if (symbols[does.symbol] != extent) [[unlikely]]
-        return false;
-    } else if (does.kind == AxisTarget::Kind::Define) {
-      symbols[does.symbol] = extent;
-    }
+    if (own.axes[axis].defines)
+      symbol = extent;
+    else if (symbol != extent) [[unlikely]]
+      return false;
   }
   char* const low = bytes != 0 ? data : nullptr;
   bound.range = {low, low + bytes};

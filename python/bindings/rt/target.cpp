@@ -26,24 +26,25 @@ void assign(PyObject*& slot, PyObject* value) {
 
 // Copies the steps of an array; false where they are more than one extent an axis, or need another order than that of
 // the axes.
-bool take_axes(const ArgPlan& plan, ArgTarget& arg) {
-  if (plan.rank > ArgTarget::kAxes) return false;
+bool take_axes(const ArgPlan& plan, uint32_t n_symbols, ArgTarget& arg) {
+  if (plan.rank > ArgTarget::kAxes || n_symbols > UINT16_MAX) return false;
+  const auto unread = static_cast<uint16_t>(n_symbols);
+  for (AxisTarget& axis : arg.axes) axis = {unread, true};
   for (const Step* step = plan.steps; step != plan.steps_end; ++step) {
     AxisTarget& axis = arg.axes[step->axis];
-    const bool extent = step->kind == Step::Kind::DefineExtent || step->kind == Step::Kind::CheckExtent;
-    if (!extent || axis.kind != AxisTarget::Kind::Free || step->symbol > UINT16_MAX) return false;
-    axis.kind = step->kind == Step::Kind::DefineExtent ? AxisTarget::Kind::Define : AxisTarget::Kind::Check;
-    axis.symbol = static_cast<uint16_t>(step->symbol);
+    const bool defines = step->kind == Step::Kind::DefineExtent;
+    if (axis.symbol != unread || (!defines && step->kind != Step::Kind::CheckExtent)) return false;
+    axis = {static_cast<uint16_t>(step->symbol), defines};
   }
   for (int32_t checked = 0; checked < plan.rank; ++checked)
     for (int32_t later = checked + 1; later < plan.rank; ++later)
-      if (arg.axes[checked].kind == AxisTarget::Kind::Check && arg.axes[later].kind == AxisTarget::Kind::Define &&
+      if (!arg.axes[checked].defines && arg.axes[later].defines &&
           arg.axes[checked].symbol == arg.axes[later].symbol)
         return false;
   return true;
 }
 
-bool fill_argument(const ArgPlan& plan, ArgTarget& arg) {
+bool fill_argument(const ArgPlan& plan, uint32_t n_symbols, ArgTarget& arg) {
   if (!plan.hidden) {
     arg.name = interned(plan.declared->name);
     if (arg.name == nullptr) return false;
@@ -68,7 +69,7 @@ bool fill_argument(const ArgPlan& plan, ArgTarget& arg) {
   // Where neither order gives the inner axis unit stride, a flag that no array has sends every array to the full test.
   arg.sufficient_flags = neither ? ArgTarget::kNever : (f ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS) | NPY_ARRAY_ALIGNED;
   if (plan.written) arg.sufficient_flags |= NPY_ARRAY_WRITEABLE;
-  if (take_axes(plan, arg)) arg.straight_flags = arg.sufficient_flags;
+  if (take_axes(plan, n_symbols, arg)) arg.straight_flags = arg.sufficient_flags;
   return true;
 }
 
@@ -165,7 +166,7 @@ bool fill_target(Target& target, std::shared_ptr<Handle> handle) {
   target.args.resize(plan.args.size());
   target.array_type = &PyArray_Type;
   for (size_t i = 0; i < plan.args.size(); ++i)
-    if (!fill_argument(plan.args[i], target.args[i])) return false;
+    if (!fill_argument(plan.args[i], plan.module->n_symbols, target.args[i])) return false;
   for (const ArgPlan& arg : plan.args) target.has_hidden |= arg.hidden;
   for (uint32_t s = 0; s < plan.module->n_symbols; ++s) {
     PyObject* name = interned(entry_at(plan.module->symbols, s).name);

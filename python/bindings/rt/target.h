@@ -12,9 +12,8 @@ namespace ferrule::python {
 
 // What the extent of an axis does: the steps of most arrays (call/plan.h) in a shape that a call reads at once.
 struct AxisTarget {
-  enum class Kind : uint8_t { Free, Define, Check };
-  Kind kind = Kind::Free;
-  uint16_t symbol = 0;  // that it defines or must equal
+  uint16_t symbol = 0;  // that it defines or must equal; a free axis defines one that nobody reads
+  bool defines = false;
 };
 
 // Everything that a call looks at for an argument, in one cache line.

@@ -6,7 +6,6 @@ import inspect
 import re
 import time
 import types
-import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from ferrule import _compiler as ir
 from ferrule import errors as public
-from ferrule.dtypes import ArrayType, ElementType
+from ferrule.dtypes import ArrayType, ElementType, resolve, signature_of
 
 from . import errors
 from .function import Captured, Options, new_trace, trace_function
@@ -46,35 +45,6 @@ def capture_annotated(fn: Callable[..., Any], options: Options | None = None) ->
                 else:
                     positional.append(stand_in)
             return trace_function(trace, fn, positional, named, started)
-
-
-def signature_of(fn: Callable[..., Any]) -> inspect.Signature:
-    """The signature with annotations evaluated; UserTypeError where one cannot be."""
-    try:
-        return inspect.signature(fn, eval_str=True)
-    except Exception as error:
-        raise public.UserTypeError(
-            f"The annotations of {fn.__name__}() cannot be evaluated: {error}."
-        ) from error
-
-
-def is_annotated(fn: Callable[..., Any]) -> bool:
-    """Whether some parameter has an annotation that fixes an array's type."""
-    try:
-        parameters = inspect.signature(fn, eval_str=True).parameters.values()
-    except Exception:  # unevaluable annotations are not ours: the function is captured from samples
-        return False
-    return any(isinstance(resolve(parameter.annotation), ArrayType) for parameter in parameters)
-
-
-def resolve(annotation: Any) -> Any:
-    """The part of an annotation that we read: ours inside Annotated, else the annotation itself."""
-    if typing.get_origin(annotation) is typing.Annotated:
-        for item in annotation.__metadata__:
-            if isinstance(item, (ArrayType, ElementType)):
-                return item
-        return resolve(typing.get_args(annotation)[0])
-    return annotation
 
 
 class _Declaration:

@@ -89,6 +89,11 @@ TEST_F(CompileTest, APassThatIsOffChangesTheKeyAndNotTheResult) {
   EXPECT_EQ(out[1], 5.0);
 }
 
+TEST_F(CompileTest, OnlyOptionalPassesCanBeLeftOut) {
+  EXPECT_NO_THROW(require_optional_pass("inline"));
+  for (const char* name : {"lower", "place", "emit", "inlined"}) EXPECT_THROW(require_optional_pass(name), Error) << name;
+}
+
 TEST_F(CompileTest, StagesAreKnownByName) {
   EXPECT_EQ(stage_names().front(), "program");
   EXPECT_EQ(stage_names().back(), "emit");
