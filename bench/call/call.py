@@ -58,6 +58,7 @@ def add_byhand(folder: Path, calls: dict[int, dict[str, Any]]) -> None:
     module = extension(folder, "byhand", [HERE / "peers/byhand.c"], f"-I{np.get_include()}")
     for n in COUNTS:
         calls[n]["METH_FASTCALL no-op"] = module.noop
+        calls[n]["vectorcall no-op"] = module.Nothing()
         calls[n]["NumPy C API by hand"] = getattr(module, f"call{n}")
 
 
@@ -71,6 +72,9 @@ def add_ferrule(folder: Path, calls: dict[int, dict[str, Any]]) -> None:
         function._add(kernel)
         calls[n]["ferrule Kernel"] = kernel
         calls[n]["ferrule Function"] = function
+        guarded = _rt.FunctionBase()
+        guarded._add(kernel, globals_guard=[(globals(), "COUNTS", COUNTS)])
+        calls[n]["Function, 1 global"] = guarded
 
 
 def add_numpy(folder: Path, calls: dict[int, dict[str, Any]]) -> None:

@@ -43,7 +43,7 @@ enum FrStatus { FR_OK = 0, FR_STATUS_ERROR = 1, FR_STATUS_CALLBACK = 2, FR_STATU
 
 /* Codes of errors that a module records through FrHost::set_error, with the meaning of values[0..3]. */
 enum FrErrorCode {
-  FR_ERR_INDEX = 1,    /* index out of bounds: index, axis, extent */
+  FR_ERR_INDEX = 1,    /* index out of bounds: index, axis or -1, extent or -1 (then the index is not shown) */
   FR_ERR_SHAPE = 2,    /* extents that must be equal differ: left, right, axis */
   FR_ERR_DOMAIN = 3,   /* value outside an operation's domain (integer to a negative power): value */
   FR_ERR_ASSERT = 4,   /* data-dependent assert or raise of the program */

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/entries.h"
 #include "base/error.h"
 #include "call/scalar.h"
-#include "base/entries.h"
 
 namespace ferrule {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "base/entries.h"
 #include "base/error.h"
 #include "call/frame.h"
-#include "base/entries.h"
 
 namespace ferrule {
 namespace {
@@ -156,7 +156,8 @@ void plan_returns(CallPlan& plan) {
     plan.returns.push_back(
         {&r, r.kind, static_cast<DType>(r.dtype), r.rank, r.arg, static_cast<uint32_t>(plan.return_extents.size())});
     if (r.kind == FR_RETURN_ARRAY)
-      for (int axis = 0; axis < r.rank; ++axis) plan.return_extents.push_back(PostfixExpr::make(r.extents[axis], module));
+      for (int axis = 0; axis < r.rank; ++axis)
+        plan.return_extents.push_back(PostfixExpr::make(r.extents[axis], module));
   }
 }
 
@@ -242,8 +243,8 @@ CallPlan make_plan(const FrModule& module) {
   for (uint32_t i = 0; i < plan.n_positional; ++i)
     if (plan.args[i].hidden) throw contradiction(module, "a hidden argument that is given by position");
   plan.stateless = (module.flags & FR_MODULE_STATELESS) != 0;
-  plan.plain = plan.explicit_symbols.empty() && plan.late_checks.empty() && plan.guards.empty() &&
-               plan.return_extents.empty();
+  plan.plain =
+      plan.explicit_symbols.empty() && plan.late_checks.empty() && plan.guards.empty() && plan.return_extents.empty();
   plan.direct = plan.stateless && plan.arena_bytes.is_zero();
   plan.strict_scalars = (module.flags & FR_MODULE_STRICT_SCALARS) != 0;
   plan.returns_tuple = (module.flags & FR_MODULE_RETURNS_TUPLE) != 0 || module.n_returns > 1;

@@ -224,6 +224,8 @@ Builtin builtin_of(Reason reason) {
 std::string recorded_sentence(const RecordedError& e, const std::string& message) {
   switch (e.code) {
     case FR_ERR_INDEX:
+      if (e.values[2] < 0) return message.empty() ? "an index is out of bounds" : message;
+      if (e.values[1] < 0) return fmt::format("index {} is out of bounds for size {}", e.values[0], e.values[2]);
       return fmt::format("index {} is out of bounds for axis {} with size {}", e.values[0], e.values[1], e.values[2]);
     case FR_ERR_SHAPE:
       return message.empty() ? fmt::format("extents {} and {} of axis {} differ", e.values[0], e.values[1], e.values[2])

@@ -217,7 +217,14 @@ void Lowering::lower_op(const Op& op) {
       loops::Check check{.code = op.code, .site = op.site};
       if (op.condition) {
         check.condition = op.condition;
-        check.values = {canonical(op.condition->left), canonical(op.condition->right)};
+        const Expr left = canonical(op.condition->left), right = canonical(op.condition->right);
+        // Of index < extent both are known; 0 <= index is about an index that may have been counted from the end.
+        if (op.code != FR_ERR_INDEX)
+          check.values = {left, right};
+        else if (op.condition->relation == Relation::Lt)
+          check.values = {left, -1, right};
+        else
+          check.values = {right, -1, -1};
       } else {
         check.flag = scalar_access(op.operands[0]);
       }

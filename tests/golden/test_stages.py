@@ -88,9 +88,12 @@ def test_times_name_every_stage():
 
 
 STAGES = "program, analyse, lower, inline, join, order, collapse, place, emit"
+OPTIONAL = "inline, join, order, collapse"
 REFUSED = {
     ("smooth.fr", "--to", "fuse"): f"'fuse' is no stage; the stages are {STAGES}.",
-    ("smooth.fr", "--off", "fuse"): f"'fuse' is no stage; the stages are {STAGES}.",
+    ("smooth.fr", "--off", "fuse"): f"'fuse' cannot be left out; the passes that can are {OPTIONAL}.",
+    ("smooth.fr", "--off", "place"): f"'place' cannot be left out; the passes that can are {OPTIONAL}.",
+    ("smooth.fr", "--off", "lower"): f"'lower' cannot be left out; the passes that can are {OPTIONAL}.",
     ("missing.fr",): "The file 'missing.fr' cannot be read.",
 }
 

@@ -349,3 +349,30 @@ def test_a_compiler_that_does_not_exist_or_work(tmp_path: Path, compiler: str) -
         [sys.executable, "-c", script, str(tmp_path)], env=env, capture_output=True, text=True, check=True
     )
     assert compiler in done.stdout and "[1.0, 1.0, 1.0]" in done.stdout
+
+
+def by_element(index: Any, a: Any) -> Any:
+    return a[index[0]]
+
+
+def by_int(index: Any, a: Any) -> Any:
+    return a[int(index[0])]
+
+
+@pytest.mark.parametrize("fn", [by_element, by_int])
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint8, np.uint64])
+def test_elements_as_indices_are_checked_whatever_their_type(fn: Any, dtype: Any) -> None:
+    program = fr.program(fn)
+    a = np.array([1.0, 2.0, 3.0])
+    for index in (0, 2, -1, -3):
+        if index >= 0 or np.dtype(dtype).kind == "i":
+            assert program(np.array([index], dtype), a) == a[index]
+    with pytest.raises(IndexError, match="index 3 is out of bounds for size 3"):
+        program(np.array([3], dtype), a)
+    if np.dtype(dtype).kind == "i":
+        with pytest.raises(IndexError, match="an index is out of bounds"):
+            program(np.array([-4], dtype), a)
+    elif dtype is np.uint64:
+        for huge in (2**63, 2**64 - 1):
+            with pytest.raises((IndexError, ValueError), match="out of bounds|does not fit"):
+                program(np.array([huge], dtype), a)

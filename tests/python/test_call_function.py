@@ -189,6 +189,27 @@ def test_statics_globals_and_hidden_arrays():
     assert function(x, (0, 1.5), K=1)[0] == "miss"
 
 
+@pytest.mark.parametrize("change", ["other value", "deletion", "another dict version"])
+def test_a_guarded_global_is_seen_at_every_call(change):
+    space = {"mode": "fast", "other": 0}
+    function = Function()
+    function._add(total("double", "FR_F64"), globals_guard=((space, "mode", space["mode"]),))
+    x = np.arange(4.0)
+    for turn in range(3):
+        assert [function(x), function(x=x)] == [6, 6]
+        mode = space["mode"]
+        if change == "other value":
+            space["mode"] = turn
+        elif change == "deletion":
+            del space["mode"]
+        else:
+            space["other"] = turn
+            assert function(x) == 6
+            continue
+        assert [function(x)[0], function(x=x)[0]] == ["miss", "miss"]
+        space["mode"] = mode
+
+
 def test_hidden_arrays_keep_their_reference_counts():
     space = {"mode": 1}
     function = scaled(space)

@@ -67,6 +67,18 @@ def test_by_position_and_by_name(add3, n):
         np.testing.assert_array_equal(out, expected)
 
 
+def test_the_same_names_after_other_positions(add3):
+    """One code object shares the constant ("out",) among these calls."""
+    a, b, out = np.arange(4.0), np.ones(4), np.zeros(4)
+    for _ in range(2):
+        assert add3(a, b, out=out) is None
+        with pytest.raises(TypeError, match="'b'"):
+            add3(a, out=out)
+        with pytest.raises(TypeError, match="'out'"):
+            add3(a, b, out, out=out)
+    np.testing.assert_array_equal(out, a + b)
+
+
 def test_subclasses_bind(add3, tmp_path):
     class Mine(np.ndarray):
         pass

@@ -62,11 +62,27 @@ int same_value(PyObject* a, PyObject* b) {
   return result;
 }
 
+bool names_in_order(const Target& target, Py_ssize_t nargs, PyObject* kwnames) {
+  const Py_ssize_t n_names = PyTuple_GET_SIZE(kwnames);
+  if (nargs + n_names != static_cast<Py_ssize_t>(target.args.size()) ||
+      nargs > static_cast<Py_ssize_t>(target.plan().n_positional))
+    return false;
+  const ArgTarget* const named = target.args.data() + nargs;
+  for (Py_ssize_t k = 0; k < n_names; ++k)
+    if (named[k].name != PyTuple_GET_ITEM(kwnames, k)) return false;  // interned, so that pointers tell
+  Py_INCREF(kwnames);
+  Py_XSETREF(target.seen_names, kwnames);
+  target.seen_nargs = nargs;
+  return true;
+}
+
 Outcome gather(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, PyObject** given,
                Frame& frame, Problem& problem) {
   const CallPlan& plan = target.plan();
   const size_t n = plan.args.size();
-  if (nargs > static_cast<Py_ssize_t>(plan.n_positional)) return miss(problem, Wrong::TooMany, -1, nullptr, nargs);
+  const bool cleared = target.args.size() != n;  // a finaliser calls what the garbage collector takes apart
+  if (cleared || nargs > static_cast<Py_ssize_t>(plan.n_positional))
+    return miss(problem, Wrong::TooMany, -1, nullptr, nargs);
   const auto n_given = static_cast<size_t>(nargs);
   size_t missing = n - n_given;
   for (size_t i = 0; i < n_given; ++i) given[i] = args[i];

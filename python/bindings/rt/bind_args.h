@@ -7,16 +7,13 @@
 
 namespace ferrule::python {
 
+// Whether the names are those of the arguments from `nargs` on, in declared order and to the end; remembers them if so.
+bool names_in_order(const Target& target, Py_ssize_t nargs, PyObject* kwnames);
+
 // Whether the arguments of a vectorcall lie in declared order already: by position, then by name in the same order.
 inline bool in_declared_order(const Target& target, Py_ssize_t nargs, PyObject* kwnames) {
-  const Py_ssize_t n_names = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
-  if (nargs + n_names != static_cast<Py_ssize_t>(target.args.size()) ||
-      nargs > static_cast<Py_ssize_t>(target.plan().n_positional))
-    return false;
-  const ArgTarget* const named = target.args.data() + nargs;
-  for (Py_ssize_t k = 0; k < n_names; ++k)
-    if (named[k].name != PyTuple_GET_ITEM(kwnames, k)) return false;  // interned, so that pointers tell
-  return true;
+  if (kwnames == nullptr) return nargs == target.n_by_position;
+  return (kwnames == target.seen_names && nargs == target.seen_nargs) || names_in_order(target, nargs, kwnames);
 }
 
 // Puts the arguments of a vectorcall in declared order into `given` (one per argument, borrowed): by position, by name,

@@ -23,23 +23,23 @@ void raise_failure(const Target& target, int32_t status, const FrCallCtx& ctx) {
   raise_from(target.handle->failure(status, ctx.error));
 }
 
-Outcome bind_other(const Target& target, size_t index, PyObject* object, Frame& frame,
-                                     Problem& problem) {
+Outcome bind_other(const Target& target, size_t index, PyObject* object, Frame& frame, Problem& problem) {
   const ArgPlan& arg = target.plan().args[index];
   if (arg.kind == FR_ARG_SCALAR) return bind_scalar_object(target, arg, object, frame, problem);
   if (arg.kind == FR_ARG_ARRAY) return bind_array_object(target, arg, object, frame, problem);
   return bind_static(target, arg, object, frame, problem);
 }
 
-size_t bind_straight_from(const Target& target, size_t i, PyObject* const* given, Frame& frame) {
-  const ArgTarget* const args = target.args.data();
-  const size_t n = target.args.size();
+const ArgTarget* bind_straight_from(const Target& target, size_t first, PyObject* const* given, Frame& frame) {
+  const ArgTarget* own = target.args.data() + first;
+  const ArgTarget* const end = target.args.data() + target.args.size();
   PyTypeObject* const array_type = target.array_type;
   int64_t* const symbols = frame.symbols;
-  void** const pointers = frame.pointers;
-  BoundArray* const arrays = frame.arrays;
-  while (i < n && bind_straight(args[i], array_type, given[i], symbols, pointers[i], arrays[i])) ++i;
-  return i;
+  void** pointer = frame.pointers + first;
+  BoundArray* bound = frame.arrays + first;
+  for (given += first; own != end; ++own, ++given, ++pointer, ++bound)
+    if (!bind_straight(*own, array_type, *given, symbols, *pointer, *bound)) break;
+  return own;
 }
 
 int32_t run_without_gil(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx) {
@@ -62,8 +62,8 @@ Called run_for_results(const Target& target, Fit fit, PyObject* const* given, Fr
 }
 
 template <bool kRuns>
-Called call_gathered(const Target& target, PyObject* const* args, Py_ssize_t nargs,
-                                       PyObject* kwnames, Attempt& attempt) {
+Called call_gathered(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
+                     Attempt& attempt) {
   SmallBuffer<PyObject*, 32> given(target.args.size());
   Outcome outcome = gather(target, args, nargs, kwnames, given.data(), attempt.frame, attempt.problem);
   if (outcome != Outcome::Done) return {nullptr, outcome};

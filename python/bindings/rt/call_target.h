@@ -1,5 +1,5 @@
-// One call of a target from Python: bind, run, build the results. The path of a call that fits is inline, so that each of
-// the two types has it in one piece; everything else is in call_target.cpp.
+// One call of a target from Python: bind, run, build the results. The path of a call that fits is inline, so that each
+// of the two types has it in one piece; everything else is in call_target.cpp.
 #pragma once
 
 #include "bind_args.h"
@@ -21,9 +21,9 @@ struct Called {
   Outcome outcome;
 };
 
-// Binds arguments from `i` on as long as they fit at first sight; the first that does not, or their number. A function
+// Binds arguments from `first` on as long as they fit at first sight; the one that does not, or their end. A function
 // of its own: what it needs stays in registers.
-size_t bind_straight_from(const Target& target, size_t i, PyObject* const* given, Frame& frame);
+const ArgTarget* bind_straight_from(const Target& target, size_t first, PyObject* const* given, Frame& frame);
 
 // Arguments that need more than the first sight: scalars, fixed values, uncommon arrays, and all that are refused.
 Outcome bind_other(const Target& target, size_t index, PyObject* object, Frame& frame, Problem& problem);
@@ -47,20 +47,20 @@ inline bool releases_gil(const Target& target, const Frame& frame) {
 
 [[gnu::always_inline]] inline Outcome bind_all(const Target& target, PyObject* const* given, Frame& frame,
                                                Problem& problem) {
-  const size_t n = target.args.size();
-  size_t i = bind_straight_from(target, 0, given, frame);
-  while (i < n) [[unlikely]] {
+  const ArgTarget* own = bind_straight_from(target, 0, given, frame);
+  while (own != target.args.data() + target.args.size()) [[unlikely]] {
+    const auto i = static_cast<size_t>(own - target.args.data());
     const Outcome bound = bind_other(target, i, given[i], frame, problem);
     if (bound != Outcome::Done) return bound;
-    i = bind_straight_from(target, i + 1, given, frame);
+    own = bind_straight_from(target, i + 1, given, frame);
   }
   return Outcome::Done;
 }
 
 // The run itself, with or without the interpreter's lock. False with a Python error set.
 [[gnu::always_inline]] inline bool run(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx) {
-  const int32_t status = releases_gil(target, frame) ? run_without_gil(target, fit, frame, ctx)
-                                                     : target.handle->run(frame, fit, ctx);
+  const int32_t status =
+      releases_gil(target, frame) ? run_without_gil(target, fit, frame, ctx) : target.handle->run(frame, fit, ctx);
   if (status == FR_OK) [[likely]]
     return true;
   raise_failure(target, status, ctx);

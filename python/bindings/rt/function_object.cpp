@@ -76,8 +76,7 @@ PyObject* call_miss(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
     if (specialisation == tried) continue;
     const Called called = try_one(specialisation, args, nargs, kwnames);
     if (called.outcome == Outcome::Miss) continue;
-    const bool still_there =
-        i < function->specialisations->size() && (*function->specialisations)[i] == specialisation;
+    const bool still_there = i < function->specialisations->size() && (*function->specialisations)[i] == specialisation;
     if (called.outcome == Outcome::Done && still_there) function->current = specialisation;
     return called.result;
   }
@@ -158,8 +157,8 @@ PyObject* function_add(PyObject* self, PyObject* args, PyObject* kwargs) {
     return nullptr;
   }
   FunctionObject* function = as_function(self);
-  PyObject* made = make_specialisation(kernel, !function->annotated, overlap_only != 0, statics, defaults,
-                                       globals, hidden);
+  PyObject* made =
+      make_specialisation(kernel, !function->annotated, overlap_only != 0, statics, defaults, globals, hidden);
   if (made == nullptr) return nullptr;
   try {
     function->specialisations->push_back(made);

@@ -4,8 +4,8 @@
 #include <new>
 
 #include "../common/errors.h"
-#include "call_target.h"
 #include "base/entries.h"
+#include "call_target.h"
 #include "object_support.h"
 #include "small_buffer.h"
 

@@ -38,8 +38,7 @@ bool take_axes(const ArgPlan& plan, uint32_t n_symbols, ArgTarget& arg) {
   }
   for (int32_t checked = 0; checked < plan.rank; ++checked)
     for (int32_t later = checked + 1; later < plan.rank; ++later)
-      if (!arg.axes[checked].defines && arg.axes[later].defines &&
-          arg.axes[checked].symbol == arg.axes[later].symbol)
+      if (!arg.axes[checked].defines && arg.axes[later].defines && arg.axes[checked].symbol == arg.axes[later].symbol)
         return false;
   return true;
 }
@@ -67,7 +66,8 @@ bool fill_argument(const ArgPlan& plan, uint32_t n_symbols, ArgTarget& arg) {
   const bool f = plan.layout == FR_LAYOUT_F || (plan.layout == FR_LAYOUT_INNER && plan.inner_axis != plan.rank - 1);
   const bool neither = plan.layout == FR_LAYOUT_INNER && plan.inner_axis != 0 && plan.inner_axis != plan.rank - 1;
   // Where neither order gives the inner axis unit stride, a flag that no array has sends every array to the full test.
-  arg.sufficient_flags = neither ? ArgTarget::kNever : (f ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS) | NPY_ARRAY_ALIGNED;
+  arg.sufficient_flags =
+      neither ? ArgTarget::kNever : (f ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS) | NPY_ARRAY_ALIGNED;
   if (plan.written) arg.sufficient_flags |= NPY_ARRAY_WRITEABLE;
   if (take_axes(plan, n_symbols, arg)) arg.straight_flags = arg.sufficient_flags;
   return true;
@@ -165,6 +165,7 @@ bool fill_target(Target& target, std::shared_ptr<Handle> handle) {
   const CallPlan& plan = target.plan();
   target.args.resize(plan.args.size());
   target.array_type = &PyArray_Type;
+  if (plan.n_positional == plan.args.size()) target.n_by_position = static_cast<Py_ssize_t>(plan.args.size());
   for (size_t i = 0; i < plan.args.size(); ++i)
     if (!fill_argument(plan.args[i], plan.module->n_symbols, target.args[i])) return false;
   for (const ArgPlan& arg : plan.args) target.has_hidden |= arg.hidden;
@@ -234,6 +235,7 @@ void clear_target(Target& target) {
     Py_XDECREF(a.fixed);
   }
   for (PyObject* name : old.symbol_names) Py_XDECREF(name);
+  Py_XDECREF(old.seen_names);
   for (PyArray_Descr* descr : old.return_descrs) Py_XDECREF(descr);
   for (GlobalGuard& g : old.globals) {
     drop(g.variable);

@@ -66,6 +66,11 @@ struct Target {
   bool overlap_only = false;  // slow but right for overlapping arguments: others have a faster specialisation
   bool has_hidden = false;
 
+  Py_ssize_t n_by_position = -1;  // all arguments, where all may come by position; else -1
+  // The names of a call that had them in declared order, a constant of the calling code: seeing it again is enough.
+  mutable PyObject* seen_names = nullptr;
+  mutable Py_ssize_t seen_nargs = 0;
+
   const CallPlan* cached_plan = nullptr;  // of the handle
   PyTypeObject* array_type = nullptr;     // numpy.ndarray, without the way through NumPy's table
 

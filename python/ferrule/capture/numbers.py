@@ -216,10 +216,7 @@ class Scalar(Number):
                 IndexError if not self.weak else TypeError,
                 f"only integers can be used as an index or size, got a number of dtype {self.dtype}.",
             )
-        trace = Trace.current()
-        trace.site()
-        symbol = trace.builder.symbolize(self.id, "v", self.dtype.kind == "u")
-        return make_int(ir.Expr.symbol(symbol))
+        return symbolic(self, "an index is out of bounds", ir.ErrorCode.INDEX)
 
     def astype(self, dtype: Any, **options: Any) -> Any:
         """The number in another dtype, strong."""
@@ -302,3 +299,16 @@ class Scalar(Number):
         from . import elementwise
 
         return elementwise.clip(self, min, max, **options)
+
+
+def symbolic(value: Scalar, what: str, code: ir.ErrorCode) -> Any:
+    """An integer known at run time as a size. One of 64 unsigned bits that a size cannot hold traps with `code`."""
+    trace = Trace.current()
+    wide = value.dtype == np.uint64
+    trace.site(what if wide else "")
+    symbol = ir.Expr.symbol(trace.builder.symbolize(value.id, "v", value.dtype.kind in "ub" and not wide))
+    if wide:
+        fits = ir.Condition(ir.Relation.Le, ir.Expr(0), symbol)
+        trace.builder.check(fits, code)
+        trace.facts.assume(fits)
+    return make_int(symbol)

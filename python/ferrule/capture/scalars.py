@@ -14,6 +14,7 @@ from ferrule import _compiler as ir
 from . import errors
 from .decide import decide, holds
 from .elementwise import apply, round_decimals
+from .numbers import symbolic
 from .operands import as_array, cast_scalar, constant, lift
 from .trace import Trace
 from .tracers import (
@@ -60,10 +61,9 @@ def int_(value: Any = 0, *args: Any) -> Any:
     if isinstance(value, Cond):
         return int(bool(value))
     if isinstance(value, Scalar):
-        trace = Trace.current()
-        whole = cast_scalar(value, np.dtype(np.int64))
-        symbol = trace.builder.symbolize(whole.id, "v", value.dtype.kind in "ub")
-        return make_int(ir.Expr.symbol(symbol))
+        if value.dtype != np.uint64:
+            value = cast_scalar(value, np.dtype(np.int64))
+        return symbolic(value, "an integer does not fit into 64 bits", ir.ErrorCode.VALUE)
     return builtins.int(value, *args)
 
 

@@ -38,6 +38,21 @@ Evaluated evaluate(const Code& code, int64_t n, int64_t m, double x = 0) {
 
 Code binary(int64_t op) { return {FR_X_SYMBOL, 0, FR_X_SYMBOL, 1, op}; }
 
+TEST(PostfixExpr, TellsItsSymbolsAndWhetherItGrows) {
+  const Fixture fixture;
+  const auto make = [&](const Code& code) {
+    return PostfixExpr::make({code.data(), static_cast<uint32_t>(code.size())}, fixture.module);
+  };
+  const PostfixExpr product = make({FR_X_SYMBOL, 1, FR_X_SYMBOL, 0, FR_X_MUL, FR_X_SYMBOL, 1, FR_X_ADD});
+  EXPECT_EQ(product.symbols(), (std::vector<int32_t>{1, 0}));
+  EXPECT_TRUE(product.grows_with_symbols());
+  EXPECT_TRUE(make({FR_X_CONST, 3}).grows_with_symbols());
+  EXPECT_FALSE(make({FR_X_CONST, -3}).grows_with_symbols());
+  EXPECT_FALSE(make(binary(FR_X_SUB)).grows_with_symbols());
+  EXPECT_FALSE(make(binary(FR_X_FLOORDIV)).grows_with_symbols());
+  EXPECT_FALSE(make({FR_X_SYMBOL, 0, FR_X_NEG}).grows_with_symbols());
+}
+
 TEST(PostfixExpr, IntegerOperatorsAgreeWithPython) {
   const struct {
     int64_t op, n, m, expected;

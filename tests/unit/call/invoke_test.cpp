@@ -124,7 +124,7 @@ TEST(Invoke, StridesAreSymbolsAndDisjointSetsPass) {
   Dense<double> v({10});
   const int64_t five[] = {5}, sixteen[] = {16}, back[] = {-16};
   invoke(*shift, std::vector<CallArgument>{ArrayRef{v.data.data() + 8, DType::F64, 1, five, back, true},
-                                       ArrayRef{v.data.data() + 1, DType::F64, 1, five, sixteen, true}});
+                                           ArrayRef{v.data.data() + 1, DType::F64, 1, five, sixteen, true}});
   EXPECT_EQ(v.data, (std::vector<double>{0, 8, 2, 6, 4, 4, 6, 2, 8, 0}));
   const int64_t odd[] = {12};
   EXPECT_NE(refused(*shift, {ArrayRef{v.data.data(), DType::F64, 1, five, odd, true}, v.ref}).text.find("no multiple"),
@@ -163,8 +163,8 @@ TEST(Invoke, TypedArraysOfTwoAxes) {
   EXPECT_NE(refused(*handle, {ArrayRef{x.data.data(), DType::I32, 2, shape, turned, true}})
                 .text.find("contiguous in C order"),
             std::string::npos);
-  EXPECT_EQ(*static_cast<double*>(invoke(*handle, std::vector<CallArgument>{ArrayRef{x.data.data() + 5, DType::I32, 2, flat,
-                                                                                 strange, true}})[0]
+  EXPECT_EQ(*static_cast<double*>(invoke(*handle, std::vector<CallArgument>{ArrayRef{x.data.data() + 5, DType::I32, 2,
+                                                                                     flat, strange, true}})[0]
                                       .data),
             5);
   const char* odd = reinterpret_cast<const char*>(x.data.data()) + 1;
@@ -176,17 +176,17 @@ TEST(Invoke, TypedArraysOfTwoAxes) {
 TEST(Invoke, ScalarsAndASymbolFromOne) {
   const auto handle = handle_of("scalars.c");
   const std::vector<CallArgument> good{true,
-                                   int64_t{-8},
-                                   int64_t{7},
-                                   int64_t{-9},
-                                   uint64_t{255},
-                                   ~uint64_t{0},
-                                   0.5,
-                                   0.25,
-                                   std::complex<double>(1, 2),
-                                   std::complex<double>(3, 4),
-                                   int64_t{-3},
-                                   1.5};
+                                       int64_t{-8},
+                                       int64_t{7},
+                                       int64_t{-9},
+                                       uint64_t{255},
+                                       ~uint64_t{0},
+                                       0.5,
+                                       0.25,
+                                       std::complex<double>(1, 2),
+                                       std::complex<double>(3, 4),
+                                       int64_t{-3},
+                                       1.5};
   const Results r = invoke(*handle, good);
   ASSERT_EQ(r.size(), 14u);
   EXPECT_EQ(*static_cast<uint8_t*>(r[0].data), 1);
@@ -317,6 +317,24 @@ TEST(Importable, RunsWithoutPythonWhenAllSymbolsAreBoundAtOnce) {
   const std::string self =
       "LD_BIND_NOW=1 /proc/" + std::to_string(getpid()) + "/exe --gtest_filter=Importable.RunsWithoutPython";
   EXPECT_EQ(std::system((self + " > /dev/null").c_str()), 0);
+}
+
+TEST(Plan, TellsShortWorkFromTheSizesAlone) {
+  const std::shared_ptr<Handle> sum = handle_of("add3.c");  // its estimate is the symbol 0
+  const ShortWork& of_sum = sum->plan().short_work;
+  EXPECT_TRUE(of_sum.known);
+  EXPECT_EQ(of_sum.symbols, std::vector<int32_t>{0});
+  EXPECT_EQ(of_sum.largest, static_cast<uint64_t>(kLongWork));
+  Frame frame(sum->plan());
+  frame.symbols[0] = kLongWork;
+  EXPECT_FALSE(sum->is_long(frame));
+  frame.symbols[0] = kLongWork + 1;
+  EXPECT_TRUE(sum->is_long(frame));
+
+  const std::shared_ptr<Handle> constant = handle_of("parallel.c");  // its estimate is a million
+  EXPECT_FALSE(constant->plan().short_work.known);
+  const Frame none(constant->plan());
+  EXPECT_TRUE(constant->is_long(none));
 }
 
 }  // namespace
