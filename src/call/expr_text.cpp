@@ -3,8 +3,8 @@
 #include <bit>
 #include <utility>
 
-#include "call/expr.h"
 #include "base/entries.h"
+#include "call/expr.h"
 
 namespace ferrule {
 namespace {

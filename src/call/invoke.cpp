@@ -82,7 +82,8 @@ struct ScalarWriter {
   }
 };
 
-void bind_argument(const CallPlan& plan, const ArgPlan& arg, Frame& frame, const CallArgument& given, Storage& storage) {
+void bind_argument(const CallPlan& plan, const ArgPlan& arg, Frame& frame, const CallArgument& given,
+                   Storage& storage) {
   if (arg.optional && std::holds_alternative<std::monostate>(given)) return bind_none(arg, frame);
   if (arg.kind == FR_ARG_ARRAY) {
     const ArrayRef* array = std::get_if<ArrayRef>(&given);

@@ -271,7 +271,8 @@ Error refusal(const CallPlan& plan, const Frame& frame) {
                     builtin_of(frame.mismatch.reason));
 }
 
-Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded, const std::vector<ErrorSite>& sites) {
+Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded,
+                  const std::vector<ErrorSite>& sites) {
   const char* name = plan.module->name;
   if (recorded.code == 0)
     return user_error(status >= FR_STATUS_USER

@@ -20,7 +20,8 @@ struct ErrorSite {
 Error refusal(const CallPlan& plan, const Frame& frame);
 
 // The error for a status that is not FR_OK: what ctx recorded, or the number itself.
-Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded, const std::vector<ErrorSite>& sites);
+Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded,
+                  const std::vector<ErrorSite>& sites);
 
 // "(3, 4)", "(3,)", "()".
 std::string tuple_text(const int64_t* values, int32_t count);

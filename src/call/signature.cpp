@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "call/plan.h"
 #include "base/entries.h"
+#include "call/plan.h"
 
 namespace ferrule {
 namespace {

@@ -49,8 +49,8 @@ bool add_specialisation_type(PyObject* module) {
   return type != nullptr;
 }
 
-PyObject* make_specialisation(PyObject* kernel, bool exact, bool overlap_only, PyObject* statics, PyObject* defaults, PyObject* globals,
-                              PyObject* hidden) {
+PyObject* make_specialisation(PyObject* kernel, bool exact, bool overlap_only, PyObject* statics, PyObject* defaults,
+                              PyObject* globals, PyObject* hidden) {
   PyObject* self = specialisation_type->tp_alloc(specialisation_type, 0);
   if (self == nullptr) return nullptr;
   SpecialisationObject* s = as_specialisation(self);

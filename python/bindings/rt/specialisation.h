@@ -14,7 +14,7 @@ struct SpecialisationObject {
 bool add_specialisation_type(PyObject* module);
 
 // A new reference; null with a Python error set. The other arguments are those of specialise_target().
-PyObject* make_specialisation(PyObject* kernel, bool exact, bool overlap_only, PyObject* statics, PyObject* defaults, PyObject* globals,
-                              PyObject* hidden);
+PyObject* make_specialisation(PyObject* kernel, bool exact, bool overlap_only, PyObject* statics, PyObject* defaults,
+                              PyObject* globals, PyObject* hidden);
 
 }  // namespace ferrule::python

@@ -1,14 +1,14 @@
 // The whole pipeline from C++: build a Program, compile it through a store, load it, call it. No Python anywhere.
-#include "compiler.h"
+#include "artifact/compile.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
 #include <filesystem>
 
-#include "artifact/compile.h"
 #include "base/error.h"
 #include "call/invoke.h"
+#include "compiler.h"
 #include "load/module.h"
 #include "program/builder.h"
 
@@ -91,7 +91,8 @@ TEST_F(CompileTest, APassThatIsOffChangesTheKeyAndNotTheResult) {
 
 TEST_F(CompileTest, OnlyOptionalPassesCanBeLeftOut) {
   EXPECT_NO_THROW(require_optional_pass("inline"));
-  for (const char* name : {"lower", "place", "emit", "inlined"}) EXPECT_THROW(require_optional_pass(name), Error) << name;
+  for (const char* name : {"lower", "place", "emit", "inlined"})
+    EXPECT_THROW(require_optional_pass(name), Error) << name;
 }
 
 TEST_F(CompileTest, StagesAreKnownByName) {
