@@ -7,6 +7,7 @@ import functools
 import inspect
 import threading
 import time
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any, overload
@@ -196,19 +197,21 @@ class Function(_rt.FunctionBase):
         value = session.store().get(record.entry)
         if value is None or value.unmet_needs():
             return None
-        kernel = session.load_kernel(value, record.sites)
         bound = _bound(self._fn, args, kwargs)
+        if any(warm.value_text(bound[name]) != text for name, text in record.statics):
+            return None
+        kernel = session.load_kernel(value, record.sites)
         guards = [
             guard
             for read in record.reads
-            if (guard := _guard(warm.find_place(self._fn, read.place), read.name)) is not None
+            for guard in _guards(warm.find_place(self._fn, read.place), read.name)
         ]
         hidden = [_variable(warm.find_place(self._fn, place), name) for place, name in record.hidden]
         index = self._add(
             kernel,
             globals_guard=guards,
             hidden=hidden,
-            statics={name: bound[name] for name in record.statics},
+            statics={name: bound[name] for name, _ in record.statics},
             defaults=_defaults(self._fn),
             overlap_only=record.overlap_only,
         )
@@ -256,7 +259,7 @@ class Function(_rt.FunctionBase):
         sites = tuple(session.site_table(captured.program.sites))
         kernel = session.load_kernel(value, sites, spent)
         reads = [(r.owner, r.name) for r in captured.globals_read]
-        guards = [guard for owner, name in reads if (guard := _guard(owner, name)) is not None]
+        guards = [guard for owner, name in reads for guard in _guards(owner, name)]
         statics = {info.name: info.static for info in captured.arguments if info.kind == "static"}
         hidden = [_variable(*info.path) for info in captured.hidden]
         index = int(
@@ -270,13 +273,13 @@ class Function(_rt.FunctionBase):
             )
         )
         self._remember(Artifact(value, sites), kernel, args, kwargs)
-        return index, self._record(captured, value, tuple(statics), sites, settings, overlap_only)
+        return index, self._record(captured, value, statics, sites, settings, overlap_only)
 
     def _record(
         self,
         captured: Any,
         value: Any,
-        statics: tuple[str, ...],
+        statics: dict[str, Any],
         sites: tuple[tuple[str, str], ...],
         settings: BuildSettings,
         overlap_only: bool,
@@ -288,10 +291,11 @@ class Function(_rt.FunctionBase):
                 for r in captured.globals_read
             )
             hidden = tuple((warm.place_of(self._fn, info.path[0]), info.path[1]) for info in captured.hidden)
+            fixed = tuple((name, warm.value_text(given)) for name, given in statics.items())
         except warm.Unrecordable:
             return None
         identity = _rt.toolchain_identity(settings.compiler, session.store())
-        return warm.Record(value.key, reads, hidden, statics, sites, identity, overlap_only)
+        return warm.Record(value.key, reads, hidden, fixed, sites, identity, overlap_only)
 
     def _remember(
         self, artifact: Artifact, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -474,15 +478,25 @@ def _variable(owner: Any, path: str) -> tuple[Any, str]:
     return vars(holder), rest[-1]
 
 
-def _guard(owner: Any, path: str) -> tuple[Any, str, Any] | None:
-    """What a call compares for a variable that the trace read; None where its holder has no dict to look into."""
+def _guards(owner: Any, path: str) -> list[tuple[Any, str, Any]]:
+    """What a call compares for a variable that the trace read: the holder behind a dotted name, then the attribute.
+
+    A module is not compared, and neither is an attribute whose holder has no dict to look into.
+    """
+    root, _, rest = path.partition(".")
+    if not rest:
+        return [(owner, root, _snapshot(warm.read_path(owner, root)))]
+    guards: list[tuple[Any, str, Any]] = []
+    holder = warm.read_path(owner, root)
+    if not isinstance(holder, types.ModuleType):
+        guards.append((owner, root, holder))
     try:
         container, key = _variable(owner, path)
     except TypeError:
-        return None
-    if not isinstance(container, dict) and "." in path:
-        return None
-    return container, key, _snapshot(warm.read_path(owner, path))
+        return guards
+    if isinstance(container, dict) and key in container:
+        guards.append((container, key, _snapshot(warm.read_path(owner, path))))
+    return guards
 
 
 def _snapshot(value: Any) -> Any:
@@ -527,6 +541,15 @@ def _kind(value: Any) -> str:
         return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
+def _share_memory(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays have a byte in common; exact unless that is too much work, then by their bounds."""
+    limit: Any = 100_000  # NumPy's stub knows only its two special values
+    try:
+        return bool(np.shares_memory(first, second, max_work=limit))
+    except np.exceptions.TooHardError:
+        return True
+
+
 def _overlaps(captured: Any, bound: dict[str, Any]) -> bool:
     """Whether an array that the program writes shares memory with another argument."""
     arrays = []
@@ -537,7 +560,7 @@ def _overlaps(captured: Any, bound: dict[str, Any]) -> bool:
         arrays.append((info.hidden, False))
     for i, (first, first_written) in enumerate(arrays):
         for second, second_written in arrays[i + 1 :]:
-            if (first_written or second_written) and np.may_share_memory(first, second):
+            if (first_written or second_written) and _share_memory(first, second):
                 return True
     return False
 

@@ -139,7 +139,7 @@ class Record:
     entry: str  # key of the artifact
     reads: tuple[Read, ...]
     hidden: tuple[tuple[str, str], ...]  # place and name of each global array
-    statics: tuple[str, ...]  # names of static arguments
+    statics: tuple[tuple[str, str], ...]  # names and value_text of static arguments
     sites: tuple[tuple[str, str], ...]
     toolchain: str  # identity of the C++ compiler, empty where it was not found
     overlap_only: bool  # taken only by calls in which a written array overlaps another
@@ -202,7 +202,7 @@ def to_json(records: Iterable[Record]) -> str:
             "entry": r.entry,
             "reads": [[x.place, x.name, x.text] for x in r.reads],
             "hidden": [list(x) for x in r.hidden],
-            "statics": list(r.statics),
+            "statics": [list(x) for x in r.statics],
             "sites": [list(x) for x in r.sites],
             "toolchain": r.toolchain,
             "overlap_only": r.overlap_only,
@@ -223,7 +223,7 @@ def from_json(text: str) -> tuple[Record, ...]:
                 entry=row["entry"],
                 reads=tuple(Read(*x) for x in row["reads"]),
                 hidden=tuple((x[0], x[1]) for x in row["hidden"]),
-                statics=tuple(row["statics"]),
+                statics=tuple((x[0], x[1]) for x in row["statics"]),
                 sites=tuple((x[0], x[1]) for x in row["sites"]),
                 toolchain=row["toolchain"],
                 overlap_only=row["overlap_only"],

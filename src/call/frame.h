@@ -24,6 +24,7 @@ enum class Reason : uint8_t {
   Extent,           // check `index` failed
   Guard,            // guard `index` failed
   Overlap,          // pair `index`
+  NoOverlap,        // made for overlapping arguments alone, and these do not overlap
   ExplicitMissing,  // symbol `index`
   ExplicitDiffers,  // symbol `index`; got: the value given
   ReturnExtent,     // return `index`, axis: negative

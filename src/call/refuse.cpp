@@ -185,6 +185,8 @@ std::string sentence(const CallPlan& plan, const Frame& frame) {
       return extent_sentence(plan, frame);
     case Reason::Guard:
       return guard_sentence(plan, frame);
+    case Reason::NoOverlap:
+      return "no written array overlaps another argument, and this specialisation is for those that do";
     case Reason::Overlap:
       return overlap_sentence(plan, frame);
     case Reason::ExplicitMissing:

@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -376,3 +377,137 @@ def test_elements_as_indices_are_checked_whatever_their_type(fn: Any, dtype: Any
         for huge in (2**63, 2**64 - 1):
             with pytest.raises((IndexError, ValueError), match=r"out of bounds|does not fit"):
                 program(np.array([huge], dtype), a)
+
+
+def shifted(a: Any, b: Any) -> None:
+    b[1:] = a[:-1] + 1.0
+
+
+def test_interleaved_views_are_no_overlap() -> None:
+    program = fr.program(shifted)
+    memory = np.arange(10.0)
+    expected = memory.copy()
+    program(memory[::2], memory[1::2])
+    shifted(expected[::2], expected[1::2])
+    np.testing.assert_array_equal(memory, expected)
+
+
+def down_by(a: Any, lo: Any, hi: Any, step: Any) -> Any:
+    total = 0
+    for i in range(lo, hi, step):
+        a[i] += 1.0
+        total += i
+    return total
+
+
+@pytest.mark.parametrize("bounds", [(5, 0, -2), (5, -1, -1), (0, 5, -1), (0, 5, 2), (4, 4, -1), (5, 0, 1)])
+def test_loops_with_the_step_as_an_argument(bounds: tuple[int, int, int]) -> None:
+    program = fr.program(down_by)
+    for _ in range(2):
+        a, b = np.zeros(6), np.zeros(6)
+        assert program(a, *bounds) == down_by(b, *bounds)
+        np.testing.assert_array_equal(a, b)
+    with pytest.raises(ValueError, match="must not be zero"):
+        fr.program(down_by)(np.zeros(6), 0, 5, 0)
+
+
+def last_index(n: Any) -> Any:
+    i = -5
+    for i in range(n):  # noqa: B007
+        pass
+    return i
+
+
+def last_product(a: Any, n: Any) -> Any:
+    for i in range(n):
+        z = a[i] * 2.0
+    return z
+
+
+def test_names_behind_a_loop_without_iterations() -> None:
+    program = fr.program(last_index)
+    for n in (3, 0, 5, 1, 0):
+        assert program(n) == last_index(n)
+    product = fr.program(last_product)
+    a = np.arange(4.0)
+    assert product(a, 3) == 4.0
+    with pytest.raises((UnboundLocalError, fr.Error)):
+        product(a, 0)
+
+
+def test_random_numbers_and_clocks_are_refused() -> None:
+    for fn in (
+        lambda a: a + np.random.rand(3),
+        lambda a: a + np.random.default_rng(0).random(),
+        lambda a: a + time.time(),
+    ):
+        with pytest.raises(fr.Unsupported, match="whose answer changes from call to call"):
+            fr.program(fn)(np.ones(3))
+
+
+class Settings:
+    factor = 1.0
+
+    def __init__(self, factor: float) -> None:
+        self.factor = factor
+
+
+KIND: Any = np.float32
+FUNCTION: Any = np.sqrt
+SETTINGS = Settings(2.0)
+
+
+def reads_names(a: Any) -> Any:
+    return FUNCTION(a).astype(KIND) * SETTINGS.factor
+
+
+def test_types_functions_and_objects_bound_anew_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = fr.program(reads_names)
+    module = sys.modules[__name__]
+    for name, value in (
+        ("KIND", np.float64),
+        ("FUNCTION", np.square),
+        ("SETTINGS", Settings(3.0)),
+        ("FUNCTION", np.negative),
+    ):
+        expected = reads_names(np.ones(2))
+        result = program(np.ones(2))
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
+        monkeypatch.setattr(module, name, value)
+    np.testing.assert_array_equal(program(np.ones(2)), reads_names(np.ones(2)))
+    monkeypatch.setattr(SETTINGS, "factor", 9.0)
+    np.testing.assert_array_equal(program(np.ones(2)), reads_names(np.ones(2)))
+
+
+STATIC_CHILD = """
+import json, sys
+import numpy as np
+import ferrule as fr
+sys.path.insert(0, sys.argv[1])
+import static
+program = fr.program(static="n")(static.main)
+print(json.dumps([program(np.zeros(2), int(sys.argv[2])).tolist(), program.stats()["captures"]]))
+"""
+
+
+def test_static_values_are_part_of_a_record(tmp_path: Path) -> None:
+    import json
+
+    (tmp_path / "static.py").write_text("def main(a, n):\n    return a + n\n")
+    env = {
+        **os.environ,
+        "FERRULE_CACHE_DIR": str(tmp_path / "store"),
+        "PYTHONPATH": str(ROOT / "python"),
+    }
+    answers = []
+    for n in ("3", "5", "3", "5"):
+        done = subprocess.run(
+            [sys.executable, "-c", STATIC_CHILD, str(tmp_path), n],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        answers.append(json.loads(done.stdout))
+    assert answers == [[[3.0, 3.0], 1], [[5.0, 5.0], 1], [[3.0, 3.0], 0], [[5.0, 5.0], 0]]

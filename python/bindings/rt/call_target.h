@@ -75,8 +75,10 @@ inline bool releases_gil(const Target& target, const Frame& frame) {
   fit = finish_binding(target.plan(), attempt.frame);
   if (fit == Fit::Refused) [[unlikely]]
     return Outcome::Miss;
-  if (target.overlap_only && !written_array_overlaps(target.plan(), attempt.frame)) [[unlikely]]
+  if (target.overlap_only && !written_array_overlaps(target.plan(), attempt.frame)) [[unlikely]] {
+    attempt.frame.mismatch = {Reason::NoOverlap, -1, -1, -1, 0};
     return Outcome::Miss;
+  }
   return Outcome::Done;
 }
 

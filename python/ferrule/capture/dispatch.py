@@ -38,6 +38,20 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+def _refuse_changing(fn: Any) -> None:
+    """Refuses a call whose answer changes from call to call: the trace would keep the first one."""
+    owner = getattr(fn, "__self__", None)
+    module = getattr(fn, "__module__", None) or type(owner).__module__
+    if module.partition(".")[0] in ("random", "time", "secrets", "datetime") or module.startswith(
+        "numpy.random"
+    ):
+        name = getattr(fn, "__name__", type(fn).__name__)
+        raise errors.unsupported(
+            f"The call of '{module}.{name}', whose answer changes from call to call, is not supported.",
+            "Make the value outside and pass it as an argument.",
+        )
+
+
 def _is_own(fn: FunctionType) -> bool:
     """Whether a function belongs to NumPy, the standard library or Ferrule, and so to no user's program."""
     return (fn.__module__ or "").partition(".")[0] in _OWN_MODULES
@@ -69,8 +83,12 @@ class Dispatcher:
         if isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, np.ndarray):
             array, _, method = path.rpartition(".")
             return getattr(trace.read_global(owner, array, value.__self__), method)
-        if isinstance(value, _PLAIN_TYPES) or (isinstance(value, FunctionType) and _is_own(value)):
+        if isinstance(value, ModuleType):
             return value
+        if isinstance(value, _PLAIN_TYPES) or (isinstance(value, FunctionType) and _is_own(value)):
+            # np.sqrt is what it is; a name of the user's for it may be bound anew. A builtin is no global.
+            bound_here = "." not in path and (root in self.cells or root in self.globals)
+            return trace.read_global(owner, path, value) if bound_here else value
         return trace.read_global(owner, path, value)
 
     def attribute(self, value: Any, name: str) -> Any:
@@ -102,6 +120,7 @@ class Dispatcher:
             handler = _table_lookup(fn)
             if handler is not None:
                 return handler(*args, **kwargs)
+            _refuse_changing(fn)
         return invoke(fn, args, kwargs)
 
     def getitem(self, value: Any, index: Any) -> Any:

@@ -43,6 +43,9 @@ class For(Loop):
         self.dispatcher = dispatcher
         self.span = span
         self.body = body
+        # Whether the trace behind the loop rests on an iteration: asked for outside of the body, where it is no fact.
+        self.wants_iteration = False
+        self.has_iteration = False
 
     def run(self) -> None:
         """Traces the loop and leaves the names as they are behind it."""
@@ -98,6 +101,9 @@ class For(Loop):
     def attempt(self) -> bool:
         """Traces the body under the current types; False if they have changed."""
         trace = self.trace
+        if self.wants_iteration:
+            holds(self.span.nonempty())
+        self.has_iteration = trace.facts.prove(self.span.nonempty()) is True
         snapshot = Snapshot(self.body)
         initial = self.initial_values()
         attempt = regions.Attempt(trace)
@@ -163,7 +169,10 @@ class For(Loop):
             raise _Leaves()
         for name in self.cells:
             value = leaving[name]
-            if name in self.counters:
+            if self.needs_iteration(name, value):
+                self.wants_iteration = True
+                settled = False
+            elif name in self.counters:
                 step = self.counters[name]
                 if is_int(value) and self.canonical(to_expr(value) - to_expr(entering[name])) == step:
                     last[name] = make_int(to_expr(self.before[name]) + step * self.span.trips(self.trace))
@@ -190,6 +199,12 @@ class For(Loop):
                 self.widen(name, value)
                 settled = False
         return last if settled and self.keeps_least(leaving) else None
+
+    def needs_iteration(self, name: str, value: Any) -> bool:
+        """Whether the code behind reads a name that only an iteration sets, and none is certain yet."""
+        if self.has_iteration or self.wants_iteration or name in self.entry:
+            return False
+        return name in self.after and value is not UNDEFINED
 
     def canonical(self, expr: ir.Expr) -> ir.Expr:
         return self.trace.facts.canonical(expr)

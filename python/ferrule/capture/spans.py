@@ -63,11 +63,22 @@ def _is_positive(step: ir.Expr) -> bool:
     return holds(ir.Condition(ir.Relation.Lt, ir.Expr(0), step)) is True
 
 
+def _descending(trace: Trace, lo: ir.Expr, hi: ir.Expr, step: ir.Expr) -> Span:
+    """A range whose step is a symbol below zero, counted upwards from 0: a loop knows the sign of constants alone."""
+    if holds(ir.Condition(ir.Relation.Lt, step, ir.Expr(0))) is not True:
+        raise errors.user_error(ValueError, "range() arg 3 must not be zero")
+    count = Span(lo, hi, step, lambda variable: variable).trips(trace)
+    return Span(0, make_int(count), 1, lambda variable: make_int(lo + to_expr(variable) * step))
+
+
 def span_of(trace: Trace, iterable: Any) -> Span | None:
     """The span of an iteration of traced length, or of a long range; None for what Python iterates."""
     if isinstance(iterable, np.ndarray) and iterable.ndim:
         iterable = trace.constant_array(iterable)
     if isinstance(iterable, TracedRange):
+        step = to_expr(iterable.step)
+        if step.constant is None and not _is_positive(step):
+            return _descending(trace, to_expr(iterable.lo), to_expr(iterable.hi), step)
         return Span(iterable.lo, iterable.hi, iterable.step, lambda variable: variable)
     if isinstance(iterable, TracedIter):
         return Span(0, iterable.length, 1, iterable.item)
