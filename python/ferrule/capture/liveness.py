@@ -20,18 +20,17 @@ class Scope:
     """The names of one function: what it binds, and what functions defined in it read."""
 
     def __init__(self, arguments: ast.arguments, body: list[ast.stmt]) -> None:
+        own = list(_own(body))
         self.parameters = frozenset(argument.arg for argument in _arguments(arguments))
-        self.globals = frozenset(
-            name for node in _own(body) if isinstance(node, ast.Global) for name in node.names
-        )
+        self.globals = frozenset(name for node in own if isinstance(node, ast.Global) for name in node.names)
         self.nonlocals = frozenset(
-            name for node in _own(body) if isinstance(node, ast.Nonlocal) for name in node.names
+            name for node in own if isinstance(node, ast.Nonlocal) for name in node.names
         )
         self.locals = (self.parameters | assigned(body)) - self.globals - self.nonlocals
         # Read or bound by inner functions, which may run at any time.
-        self.shared = frozenset(name for node in _own(body) for name in _free(node))
+        self.shared = frozenset(name for node in own for name in _free(node))
         # Rebound by inner functions: any region that calls one may change them.
-        self.rebound = frozenset(name for node in _own(body) for name in _rebound(node)) & self.locals
+        self.rebound = frozenset(name for node in own for name in _rebound(node)) & self.locals
 
 
 def annotate(scope: Scope, body: list[ast.stmt]) -> None:
@@ -64,20 +63,22 @@ def _arguments(arguments: ast.arguments) -> list[ast.arg]:
 def _own(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Nodes that belong to the scope of the given ones: not the bodies of functions and classes defined in it, and not
     the targets of comprehensions."""
-    for node in nodes:
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
         yield node
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield from _own([*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)])
+            stack += [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
         elif isinstance(node, ast.Lambda):
-            yield from _own([*node.args.defaults, *filter(None, node.args.kw_defaults)])
+            stack += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
         elif isinstance(node, ast.ClassDef):
-            yield from _own([*node.decorator_list, *node.bases])
+            stack += [*node.decorator_list, *node.bases]
         elif isinstance(node, _COMPREHENSIONS):
             yield from (child for child in _own(ast.iter_child_nodes(node)) if not _stores_plainly(child))
             yield from (part for part in ast.walk(node) if isinstance(part, ast.NamedExpr))
             yield from (part.target for part in ast.walk(node) if isinstance(part, ast.NamedExpr))
         else:
-            yield from _own(ast.iter_child_nodes(node))
+            stack += ast.iter_child_nodes(node)
 
 
 def _stores_plainly(node: ast.AST) -> bool:

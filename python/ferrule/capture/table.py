@@ -61,7 +61,6 @@ def holds_traced(value: Any) -> bool:
 def _guarded(function: Any, handler: Handler) -> Handler:
     """The handler where a stand-in takes part, the function itself where none does."""
 
-    @functools.wraps(handler)
     def guarded(*args: Any, **kwargs: Any) -> Any:
         if any(map(holds_traced, args)) or any(map(holds_traced, kwargs.values())):
             return handler(*args, **kwargs)
