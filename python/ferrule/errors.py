@@ -16,6 +16,7 @@ __all__ = [
     "UserRuntimeError",
     "UserTypeError",
     "UserValueError",
+    "UserZeroDivisionError",
 ]
 
 
@@ -45,6 +46,10 @@ class UserBufferError(UserError, BufferError):
 
 class UserIndexError(UserError, IndexError):
     """An index out of bounds, found while the program ran."""
+
+
+class UserZeroDivisionError(UserError, ZeroDivisionError):
+    """A division of Python ints by zero."""
 
 
 class UserRuntimeError(UserError, RuntimeError):

@@ -59,10 +59,10 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_is_refused_as_numpy_does(name):
     fn, kind, words = CASES[name]
-    with pytest.raises((kind, ZeroDivisionError) if kind is ZeroDivisionError else kind):
+    with pytest.raises(kind):
         fn(vector())
     x = vector()
-    with pytest.raises((kind, errors.UserError), match=words):
+    with pytest.raises(kind, match=words):
         capture(fn, (x,), {})
     assert (x == vector()).all()
 

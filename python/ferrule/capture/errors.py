@@ -29,6 +29,7 @@ _KINDS: dict[type[Exception], type[public.UserError]] = {
     OverflowError: public.UserOverflowError,
     BufferError: public.UserBufferError,
     IndexError: public.UserIndexError,
+    ZeroDivisionError: public.UserZeroDivisionError,
     RuntimeError: public.UserRuntimeError,
     MemoryError: public.UserMemoryError,
 }

@@ -98,7 +98,8 @@ def _int_operator(name: str, left: Any, right: Any) -> Any:
         return make_int(a * b)
     if name in ("floor_divide", "remainder"):
         if holds(ir.Condition(ir.Relation.Ne, b, ir.Expr(0))) is False:
-            raise errors.user_error(ZeroDivisionError, "integer modulo by zero") from None
+            what = "integer division or modulo" if name == "floor_divide" else "integer modulo"
+            raise errors.user_error(ZeroDivisionError, f"{what} by zero") from None
         return make_int((a // b) if name == "floor_divide" else (a % b))
     if name == "power":
         if decide(ir.Condition(ir.Relation.Le, ir.Expr(0), b)):
