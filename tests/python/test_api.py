@@ -511,3 +511,26 @@ def test_static_values_are_part_of_a_record(tmp_path: Path) -> None:
         )
         answers.append(json.loads(done.stdout))
     assert answers == [[[3.0, 3.0], 1], [[5.0, 5.0], 1], [[3.0, 3.0], 0], [[5.0, 5.0], 0]]
+
+
+def clipped(a: Any) -> Any:
+    return (
+        np.clip(a, 0, 300),
+        np.clip(a, -500, 100),
+        a.clip(-500, 70000),
+        np.clip(a, a_min=3, a_max=None),
+        np.clip(a, None, 70000),
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.float32])
+def test_bounds_of_clip_may_lie_beyond_the_type(dtype: Any) -> None:
+    for expected, result in zip(clipped(_ints(dtype)), fr.program(clipped)(_ints(dtype)), strict=True):
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
+    with pytest.raises(OverflowError):
+        fr.program(lambda a: np.clip(a, 70000, 70001))(np.zeros(2, np.uint8))
+
+
+def _ints(dtype: Any) -> Any:
+    return np.array([1, 100, 0, 127, 3]).astype(dtype)

@@ -216,7 +216,14 @@ def _is_bool(value: Any) -> bool:
 def clip(x: Any, low: Any = None, high: Any = None, out: Any = None, **options: Any) -> Any:
     """np.clip; a bound of None does not limit."""
     low, high = options.pop("min", low), options.pop("max", high)
+    low, high = options.pop("a_min", low), options.pop("a_max", high)
     refuse_options("clip", options)
+    dtype = dtype_of(as_array(x))
+    if dtype is not None and dtype.kind in "iu":
+        # A Python int that limits nothing is no bound, though the dtype may not hold it.
+        limits = np.iinfo(dtype)
+        low = None if type(low) is int and low <= limits.min else low
+        high = None if type(high) is int and high >= limits.max else high
     if low is None and high is None:
         result = apply("positive", (x,))
     elif low is None:
