@@ -77,6 +77,17 @@ class Options:
         other._given = {**self._given, "check": False}
         return other
 
+    def for_capture(self, *, arguments_may_alias: bool = False) -> Any:
+        """What of the options a capture needs, as ferrule.capture.Options."""
+        from ferrule import capture
+
+        return capture.Options(
+            static=self.static,
+            order=self.order,
+            bounds_check=self.value("bounds_check"),
+            arguments_may_alias=arguments_may_alias,
+        )
+
     def text(self) -> str:
         """What of the options changes a capture or a binding, for the key of a warm record."""
         return repr((self.static, self.order, self.value("bounds_check"), self.value("strict_scalars")))
@@ -225,17 +236,12 @@ class Function(_rt.FunctionBase):
     ) -> tuple[int, warm.Record | None]:
         from ferrule import capture
 
-        options = capture.Options(
-            static=self._options.static, bounds_check=self._options.value("bounds_check")
-        )
-        captured = capture.capture(self._fn, args, kwargs, options)
+        captured = capture.capture(self._fn, args, kwargs, self._options.for_capture())
         spent.captures += 1
         spent.capture += captured.seconds
         overlaps = _overlaps(captured, _bound(self._fn, args, kwargs))
         if overlaps:
-            options = capture.Options(
-                static=options.static, bounds_check=options.bounds_check, arguments_may_alias=True
-            )
+            options = self._options.for_capture(arguments_may_alias=True)
             captured = capture.capture(self._fn, args, kwargs, options)
             spent.capture += captured.seconds
         return self._install(captured, settings, args, kwargs, spent, overlaps)
@@ -336,12 +342,7 @@ class Function(_rt.FunctionBase):
     def _capture_annotated(self, settings: BuildSettings, spent: Spent) -> tuple[int, warm.Record | None]:
         from ferrule import capture
 
-        options = capture.Options(
-            static=self._options.static,
-            order=self._options.order,
-            bounds_check=self._options.value("bounds_check"),
-        )
-        captured = capture.capture_annotated(self._fn, options)
+        captured = capture.capture_annotated(self._fn, self._options.for_capture())
         spent.captures += 1
         spent.capture += captured.seconds
         return self._install(captured, settings, (), {}, spent)
@@ -353,6 +354,8 @@ class Function(_rt.FunctionBase):
 
         Raises UserTypeError where there is neither, BuildError where the C++ compiler fails.
         """
+        if self._inner is not None:
+            return self._inner.compile(*sample, target=target, **sample_kw)
         with self._lock:
             if self._is_annotated():
                 if sample or sample_kw:
@@ -361,7 +364,7 @@ class Function(_rt.FunctionBase):
                     return self._artifacts[self._make_annotated()]
                 from ferrule import capture
 
-                captured = capture.capture_annotated(self._fn, capture.Options(static=self._options.static))
+                captured = capture.capture_annotated(self._fn, self._options.for_capture())
                 return self._compile_only(captured, target)
             if not sample and not sample_kw and inspect.signature(self._fn).parameters:
                 raise UserTypeError(
@@ -373,7 +376,7 @@ class Function(_rt.FunctionBase):
             from ferrule import capture
 
             return self._compile_only(
-                capture.capture(self._fn, sample, sample_kw, capture.Options(static=self._options.static)),
+                capture.capture(self._fn, sample, sample_kw, self._options.for_capture()),
                 target,
             )
 
@@ -485,7 +488,7 @@ def _guards(owner: Any, path: str) -> list[tuple[Any, str, Any]]:
     """
     root, _, rest = path.partition(".")
     if not rest:
-        return [(owner, root, _snapshot(warm.read_path(owner, root)))]
+        return [(owner, root, warm.snapshot(warm.read_path(owner, root)))]
     guards: list[tuple[Any, str, Any]] = []
     holder = warm.read_path(owner, root)
     if not isinstance(holder, types.ModuleType):
@@ -495,15 +498,8 @@ def _guards(owner: Any, path: str) -> list[tuple[Any, str, Any]]:
     except TypeError:
         return guards
     if isinstance(container, dict) and key in container:
-        guards.append((container, key, _snapshot(warm.read_path(owner, path))))
+        guards.append((container, key, warm.snapshot(warm.read_path(owner, path))))
     return guards
-
-
-def _snapshot(value: Any) -> Any:
-    """The value, or a copy of a list, dict or set, whose content may change behind its name."""
-    if type(value) is dict:
-        return {key: _snapshot(item) for key, item in value.items()}
-    return type(value)(map(_snapshot, value)) if type(value) in (list, set, tuple) else value
 
 
 def _recordable_kinds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:

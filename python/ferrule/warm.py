@@ -75,6 +75,13 @@ def value_text(value: Any) -> str:
     raise Unrecordable(f"{type(value).__module__}.{type(value).__qualname__}")
 
 
+def snapshot(value: Any) -> Any:
+    """The value, or a copy of a list, dict or set, whose content may change behind its name."""
+    if type(value) is dict:
+        return {key: snapshot(item) for key, item in value.items()}
+    return type(value)(map(snapshot, value)) if type(value) in (list, set, tuple) else value
+
+
 def _stamps(files: Iterable[str]) -> str:
     """Names, sizes and times of files: cheap, and changed by every edit."""
     out = []

@@ -84,22 +84,19 @@ def test_overlapping_arguments_give_numpys_answer_and_disjoint_ones_keep_the_fas
     assert len(program.specialisations) == 2
 
 
-def test_a_rebound_global_and_a_rebound_helper_are_seen() -> None:
+def test_a_rebound_global_and_a_rebound_helper_are_seen(tmp_path: Path) -> None:
     namespace: dict[str, Any] = {"np": np}
-    path = Path(__file__).with_name("_rebound.py")
+    path = tmp_path / "rebound.py"
     path.write_text(
         "FACTOR = 2.0\n\ndef helper(a):\n    return a * FACTOR\n\ndef main(a):\n    return helper(a) + 1.0\n"
     )
-    try:
-        exec(compile(path.read_text(), str(path), "exec"), namespace)
-        program = fr.program(namespace["main"])
-        assert program(np.ones(1))[0] == 3.0
-        namespace["FACTOR"] = 5.0
-        assert program(np.ones(1))[0] == 6.0
-        namespace["helper"] = namespace["np"].negative
-        assert program(np.ones(1))[0] == 0.0
-    finally:
-        path.unlink()
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    program = fr.program(namespace["main"])
+    assert program(np.ones(1))[0] == 3.0
+    namespace["FACTOR"] = 5.0
+    assert program(np.ones(1))[0] == 6.0
+    namespace["helper"] = namespace["np"].negative
+    assert program(np.ones(1))[0] == 0.0
 
 
 def test_recompile_limit_warns_once_or_raises() -> None:
@@ -534,3 +531,28 @@ def test_bounds_of_clip_may_lie_beyond_the_type(dtype: Any) -> None:
 
 def _ints(dtype: Any) -> Any:
     return np.array([1, 100, 0, 127, 3]).astype(dtype)
+
+
+def test_compile_does_not_switch_checking_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = fr.program(check=True)(double)
+    program.compile(np.ones(2))
+    monkeypatch.setattr(program, "_fn", lambda a, factor=2.0: a * factor + 1.0)
+    with pytest.raises(fr.UserError, match="NumPy gives"):
+        program(np.ones(2))
+
+
+def test_compile_for_another_target_keeps_the_other_options() -> None:
+    unchecked = fr.program(bounds_check=False)(by_element)
+    sample = np.zeros(1, np.int64), np.ones(3)
+    for target in ("native", "baseline"):
+        assert "set_error" not in unchecked.compile(*sample, target=target).source
+        assert "set_error" in fr.program(by_element).compile(*sample, target=target).source
+
+    @fr.program(order="F")
+    def columns(a: Annotated[np.ndarray, fr.float64["N", "M"]]) -> None:
+        a *= 2.0
+
+    for target in ("native", "baseline"):
+        a = np.asfortranarray(np.ones((2, 3)))
+        columns.compile(target=target).load()(a)
+        np.testing.assert_array_equal(a, np.full((2, 3), 2.0))

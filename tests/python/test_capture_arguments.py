@@ -9,6 +9,7 @@ import pytest
 
 from ferrule import errors
 from ferrule.capture import Options, capture
+from ferrule.warm import value_text
 
 
 def identity(x):
@@ -167,25 +168,23 @@ def test_writing_a_global_array_is_an_error():
     assert TABLE[0] == 0.0
 
 
-def test_codes_of_helpers_are_noted_and_do_not_depend_on_lines():
+def test_helpers_are_read_like_globals_and_their_text_does_not_depend_on_lines():
     def helper(x):
         return x + 1
 
     def outer(x):
         return helper(x)
 
-    names = [name for name, _ in capture(outer, (np.zeros(2),), {}).codes]
-    assert names == ["outer", "helper"]
+    reads = capture(outer, (np.zeros(2),), {}).globals_read
+    assert [(read.name, read.value) for read in reads] == [("helper", helper)]
 
-    source = "def f(x):\n    return x * 2.0\n"
-    digests = []
-    for lines in (0, 7):
+    source = "def f(x):\n    return x * {}\n"
+    texts = []
+    for lines, factor in ((0, 2.0), (7, 2.0), (0, 3.0)):
         space: dict = {}
-        exec(compile("\n" * lines + source, f"<{lines}>", "exec"), space)
-        from ferrule.capture.function import code_digest
-
-        digests.append(code_digest(space["f"].__code__))
-    assert digests[0] == digests[1]
+        exec(compile("\n" * lines + source.format(factor), f"<{lines}>", "exec"), space)
+        texts.append(value_text(space["f"]))
+    assert texts[0] == texts[1] != texts[2]
 
 
 def test_methods_and_partials_capture_as_functions():

@@ -306,9 +306,6 @@ class Dispatcher:
 
 def convert(fn: FunctionType) -> FunctionType | None:
     """The rewritten form of a function, noted as part of the current capture; None for generators."""
-    trace = Trace.active()
-    if trace is not None and not errors.is_generated(fn.__code__):
-        trace.codes[fn.__code__] = None
     return rewrite.convert(fn, Dispatcher)
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from ferrule import _compiler as ir
 from ferrule import errors as public
+from ferrule.warm import snapshot
 
 from . import dispatch, errors, methods
 from .decide import Eq, strongest
@@ -52,7 +51,6 @@ class Captured:
     returns_tuple: bool
     results: int
     globals_read: tuple[GlobalRead, ...]
-    codes: tuple[tuple[str, str], ...]  # (qualified name, digest) of every function traced
     sample: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -104,7 +102,7 @@ class _Capture(Trace):
         return value
 
     def _note(self, owner: Any, path: str, value: Any) -> None:
-        self.globals_read.setdefault((id(owner), path), (owner, path, _snapshot(value)))
+        self.globals_read.setdefault((id(owner), path), (owner, path, snapshot(value)))
 
     def hidden_argument(self, real: np.ndarray[Any, Any], name: str) -> Any:
         """Declares a global array, from the start of the capture on."""
@@ -124,13 +122,6 @@ def _holds_array(value: Any) -> bool:
         isinstance(item, np.ndarray) or (isinstance(item, (list, tuple, dict)) and _holds_array(item))
         for item in items
     )
-
-
-def _snapshot(value: Any) -> Any:
-    """The value, or a copy of a list, dict or set, whose content may change behind its name."""
-    if type(value) is dict:
-        return {key: _snapshot(item) for key, item in value.items()}
-    return type(value)(map(_snapshot, value)) if type(value) in (list, set, tuple) else value
 
 
 def capture(
@@ -216,7 +207,6 @@ def trace_function(
         returns_tuple=type(value) is tuple,
         results=len(value) if type(value) is tuple else 1,
         globals_read=tuple(GlobalRead(*item) for item in trace.globals_read.values()),
-        codes=tuple((code.co_name, code_digest(code)) for code in trace.codes),
         sample=sample,
         seconds=time.perf_counter() - started,
     )
@@ -226,29 +216,3 @@ def _compares_sources(condition: ir.Condition) -> bool:
     """Whether a guard says that two extents or arguments are equal."""
     sides = condition.left.as_symbol, condition.right.as_symbol
     return bool(condition.relation == Eq and None not in sides)
-
-
-def code_digest(code: CodeType) -> str:
-    """A digest of what a function does: equal in every process, blind to file names and lines."""
-    digest = hashlib.sha256()
-
-    def add(item: Any) -> None:
-        if isinstance(item, CodeType):
-            for part in (
-                item.co_code,
-                item.co_names,
-                item.co_varnames,
-                item.co_freevars,
-                item.co_cellvars,
-                item.co_flags,
-            ):
-                digest.update(repr(part).encode())
-            for constant in item.co_consts:
-                add(constant)
-        elif isinstance(item, frozenset):
-            digest.update(repr(sorted(map(repr, item))).encode())
-        else:
-            digest.update(f"{type(item).__name__}:{item!r};".encode())
-
-    add(code)
-    return digest.hexdigest()

@@ -29,7 +29,6 @@ class Trace:
         self.annotated = False
         self.guards: list[ir.Condition] = []
         self.globals_read: dict[tuple[int, str], tuple[Any, str, Any]] = {}
-        self.codes: dict[Any, None] = {}
         self.paths: dict[int, tuple[Any, Any]] = {}
         self.constants: dict[int, tuple[Any, Any]] = {}
         self.argument_of: dict[int, tuple[Any, int]] = {}
