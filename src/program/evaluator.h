@@ -1,0 +1,124 @@
+// One evaluation of a Program: its values, memory and symbols as numbers. Each file evaluate*.cpp runs one kind of
+// operations; evaluate.cpp runs the body.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <unordered_set>
+#include <vector>
+
+#include "program/elements.h"
+#include "program/evaluate.h"
+
+namespace ferrule::evaluation {
+
+using Indices = std::vector<int64_t>;
+
+// Memory of one buffer: where it lies, how much of it may be touched, which argument it belongs to.
+struct Memory {
+  uint8_t* first = nullptr;          // of element 0
+  int64_t lowest = 0, highest = -1;  // elements that exist
+  int argument = -1;
+  std::shared_ptr<std::vector<uint8_t>> owner;
+};
+
+// A window with numbers instead of expressions.
+struct Window {
+  Memory memory;
+  int64_t offset = 0;
+  Indices shape, strides;
+};
+
+struct EvalValue {
+  DType dtype = DType::F64;
+  Indices shape;               // Array
+  std::vector<uint8_t> bytes;  // Scalar, Array: C order
+  Window window;               // View
+};
+
+inline int64_t count_of(const Indices& shape) {
+  int64_t count = 1;
+  for (const int64_t extent : shape) count *= extent;
+  return count;
+}
+
+// Calls f(index) for every index of a shape in C order.
+template <class F>
+void for_each_index(const Indices& shape, F&& f) {
+  if (count_of(shape) == 0) return;
+  Indices index(shape.size(), 0);
+  for (;;) {
+    f(index);
+    size_t axis = shape.size();
+    while (axis > 0 && ++index[axis - 1] == shape[axis - 1]) index[--axis] = 0;
+    if (axis == 0) return;
+  }
+}
+
+inline uint64_t read_bits(const uint8_t* at, int size) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, at, static_cast<size_t>(size));
+  return bits;
+}
+
+class Evaluator {
+ public:
+  // Binds the arguments; throws user_error where they do not fit the program.
+  Evaluator(const Program& program, const std::vector<EvalArray>& arrays, const std::vector<uint64_t>& scalars);
+  EvalOutcome run();
+
+ private:
+  // Regions and values (evaluate.cpp).
+  void region(const Region& r);
+  void operation(const Op& op);
+  int64_t number(const Expr& e) const { return e.evaluate(symbols_); }
+  Indices numbers(const std::vector<Expr>& exprs) const;
+  EvalValue& value(ValueId id) { return values_[id]; }
+  void set_scalar(ValueId id, uint64_t bits);
+  uint64_t scalar(ValueId id) { return read_bits(values_[id].bytes.data(), item_size(values_[id].dtype)); }
+  // An array (or scalar) of the result's type with its shape, to be filled.
+  EvalValue fresh(const ValueType& type) const;
+  EvalResult result(const Result& r);
+
+  // Arguments (evaluate_arguments.cpp).
+  void bind_symbols(const std::vector<EvalArray>& arrays, const std::vector<uint64_t>& scalars);
+  void check_rank(const Argument& argument, const EvalArray& array) const;
+  void bind_arguments(const std::vector<EvalArray>& arrays, const std::vector<uint64_t>& scalars);
+
+  // Memory (evaluate_memory.cpp).
+  void own_memory(BufferId id, std::vector<uint8_t> bytes);
+  Indices strides_of(BufferId id) const;
+  Window buffer_window(BufferId id) const;
+  void set_view(ValueId id);
+  void load(const Op& op);
+  void store(const Op& op);
+  void alloc(const Op& op);
+
+  // Array values (evaluate_arrays.cpp).
+  void elementwise(const Op& op);
+  void cast(const Op& op);
+  void iota(const Op& op);
+  void fill(const Op& op);
+  void remap(const Op& op);
+  void reduce(const Op& op);
+
+  // Control flow (evaluate_control.cpp).
+  bool holds(const Op& op);
+  // An opaque symbol that nothing else defines takes its value with what is carried; other sizes must agree.
+  void carry_size(const Expr& expected, int64_t actual, bool matters);
+  // All sources are read before any target is written: targets may be sources of the next step.
+  void carry(const std::vector<ValueId>& from, const std::vector<ValueId>& to);
+  void for_loop(const Op& op);
+  void while_loop(const Op& op);
+  void if_else(const Op& op);
+
+  const Program& p_;
+  std::vector<EvalValue> values_;
+  std::vector<Window> buffers_;
+  std::vector<int64_t> symbols_;
+  std::unordered_set<SymbolId> local_symbols_;
+};
+
+}  // namespace ferrule::evaluation
