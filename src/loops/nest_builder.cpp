@@ -91,7 +91,8 @@ int NestBuilder::cast(int value, DType dtype) {
 void NestBuilder::store(Access access, int value) {
   for (auto it = known_.begin(); it != known_.end();) {
     const Instr& instr = it->second.instr;
-    const bool stale = instr.code == Code::Load && aliases_->may_alias(instr.access.buffer, access.buffer);
+    const bool stale =
+        instr.code == Code::Load && (aliases_ == nullptr || aliases_->may_alias(instr.access.buffer, access.buffer));
     it = stale ? known_.erase(it) : std::next(it);
   }
   Instr load{.code = Code::Load, .dtype = dtypes_[value], .access = access};
@@ -102,6 +103,7 @@ void NestBuilder::store(Access access, int value) {
 int NestBuilder::copy(const Instr& instr, const std::vector<int>& renamed,
                       const std::function<std::optional<Expr>(SymbolId)>& replace) {
   std::vector<int> operands;
+  operands.reserve(instr.src.size());
   for (int operand : instr.src) operands.push_back(renamed[operand]);
   switch (instr.code) {
     case Code::Constant:

@@ -11,6 +11,8 @@ namespace ferrule::loops {
 
 class NestBuilder {
  public:
+  // A store makes every load stale.
+  NestBuilder() = default;
   // `aliases` says which loads a store makes stale; it must outlive the builder.
   explicit NestBuilder(const Aliases* aliases) : aliases_(aliases) {}
 
@@ -35,7 +37,7 @@ class NestBuilder {
   static size_t hash(const Instr& instr);
   static bool same(const Instr& a, const Instr& b);
 
-  const Aliases* aliases_;
+  const Aliases* aliases_ = nullptr;
   std::vector<Instr> body_;
   std::vector<DType> dtypes_;
   struct Known {

@@ -21,6 +21,14 @@ void nest_accesses(NestType& nest, const Visit& visit) {
 
 }  // namespace
 
+size_t AccessHash::operator()(const Access& access) const {
+  size_t seed = access.buffer;
+  const auto mix = [&](const Expr& expr) { seed ^= expr.hash() + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2); };
+  for (const Expr& expr : access.index) mix(expr);
+  if (access.flat) mix(*access.flat);
+  return seed;
+}
+
 Aliases::Aliases(const Loops& loops) : distinct_(loops.distinct) {
   std::sort(distinct_.begin(), distinct_.end());
   const size_t count = loops.buffers.size();

@@ -10,6 +10,11 @@
 
 namespace ferrule::loops {
 
+// For containers of accesses.
+struct AccessHash {
+  size_t operator()(const Access& access) const;
+};
+
 // What may share memory. Made from the buffers of one Loops; stays right while no buffer is added.
 class Aliases {
  public:

@@ -110,7 +110,7 @@ void Lowering::make_buffers() {
   }
 }
 
-BufferId Lowering::new_buffer(std::string name, DType dtype, std::vector<Expr> shape) {
+BufferId Lowering::new_buffer(const std::string& name, DType dtype, std::vector<Expr> shape) {
   loops::Buffer buffer{.name = fresh_name(name), .dtype = dtype, .shape = std::move(shape)};
   buffer.strides = dense_strides(buffer.shape);
   buffer.place = buffer.shape.empty() ? loops::Place::Local : loops::Place::Arena;

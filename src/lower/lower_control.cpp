@@ -89,9 +89,8 @@ void Lowering::assign(const std::vector<BufferId>& targets, const std::vector<st
   std::vector<loops::Define> defines;
   std::map<SymbolId, Expr> waiting;
   for (const auto& [symbol, value] : moved) {
-    const loops::Aliases aliases(out_);
     const BufferId buffer = new_buffer("s", DType::I64, {});
-    NestBuilder body(&aliases);
+    NestBuilder body;
     const int result = body.index(value);
     body.store({.buffer = buffer}, result);
     finish_nest({}, body, -1);

@@ -6,7 +6,6 @@
 namespace ferrule::lowering {
 
 using loops::Access;
-using loops::Axis;
 using loops::AxisKind;
 using loops::Nest;
 using loops::NestBuilder;
@@ -59,9 +58,8 @@ void Lowering::finish_nest(Domain domain, NestBuilder& body, int site) {
 
 Access Lowering::scalar_access(ValueId value) {
   if (memory_[value] == kNone) {
-    const loops::Aliases aliases(out_);
     const ValueType& type = program_.type(value);
-    NestBuilder body(&aliases);
+    NestBuilder body;
     const int result = read(body, value, {});
     const BufferId buffer = new_buffer("s", type.dtype, {});
     body.store({.buffer = buffer}, result);
@@ -72,18 +70,16 @@ Access Lowering::scalar_access(ValueId value) {
 }
 
 void Lowering::copy(ValueId source, BufferId target) {
-  const loops::Aliases aliases(out_);
   Domain over = domain(out_.buffers[target].shape);
-  NestBuilder body(&aliases);
+  NestBuilder body;
   const int value = read(body, source, over.index);
   body.store({.buffer = target, .index = over.index}, value);
   finish_nest(std::move(over), body, -1);
 }
 
 void Lowering::copy_memory(BufferId source, BufferId target, const std::vector<Expr>& shape) {
-  const loops::Aliases aliases(out_);
   Domain over = domain(shape);
-  NestBuilder body(&aliases);
+  NestBuilder body;
   const int value = body.load({.buffer = source, .index = over.index}, out_.buffers[source].dtype);
   body.store({.buffer = target, .index = over.index}, value);
   finish_nest(std::move(over), body, -1);
@@ -92,10 +88,10 @@ void Lowering::copy_memory(BufferId source, BufferId target, const std::vector<E
 void Lowering::lower_elementwise(const Op& op) {
   const ValueType& type = program_.type(op.results[0]);
   const BufferId target = memory_for(op.results[0], type);
-  const loops::Aliases aliases(out_);
   Domain over = domain(type.shape);
-  NestBuilder body(&aliases);
+  NestBuilder body;
   std::vector<int> operands;
+  operands.reserve(op.operands.size());
   for (ValueId operand : op.operands) operands.push_back(read(body, operand, over.index));
   int value = -1;
   switch (op.kind) {
@@ -122,10 +118,9 @@ void Lowering::lower_elementwise(const Op& op) {
 void Lowering::lower_remap(const Op& op) {
   const ValueType& type = program_.type(op.results[0]);
   const BufferId target = memory_for(op.results[0], type);
-  const loops::Aliases aliases(out_);
   Domain over = domain(type.shape);
   ValueType window{.kind = ValueKind::View, .dtype = type.dtype, .buffer = memory_[op.operands[0]], .map = op.map};
-  NestBuilder body(&aliases);
+  NestBuilder body;
   const int value = body.load(view_access(window, over.index), type.dtype);
   body.store({.buffer = target, .index = over.index}, value);
   finish_nest(std::move(over), body, op.site);
@@ -133,9 +128,8 @@ void Lowering::lower_remap(const Op& op) {
 
 void Lowering::lower_store(const Op& op) {
   const ValueType& view = program_.type(op.operands[0]);
-  const loops::Aliases aliases(out_);
   Domain over = domain(view.shape);
-  NestBuilder body(&aliases);
+  NestBuilder body;
   const int value = read(body, op.operands[1], over.index);
   body.store(view_access(view, over.index), body.cast(value, view.dtype));
   finish_nest(std::move(over), body, op.site);
@@ -153,7 +147,6 @@ void Lowering::lower_reduce(const Op& op) {
   const ValueType& source = program_.type(op.operands[0]);
   const ValueType& type = program_.type(op.results[0]);
   const BufferId target = memory_for(op.results[0], type);
-  const loops::Aliases aliases(out_);
   Nest nest{.site = op.site};
   std::vector<Expr> index(source.shape.size(), Expr(0)), result;
   for (const bool reduced : {false, true}) {
@@ -173,7 +166,7 @@ void Lowering::lower_reduce(const Op& op) {
       if (!reduced) result.push_back(index[axis]);
     }
   }
-  NestBuilder body(&aliases);
+  NestBuilder body;
   const int value = body.cast(read(body, op.operands[0], index), type.dtype);
   nest.body = body.finish();
   nest.reductions.push_back(

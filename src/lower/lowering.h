@@ -35,7 +35,7 @@ class Lowering {
   std::vector<Expr> canonical(const std::vector<Expr>& exprs) const;
   // Memory for a pure value; for a value that is returned, the return's own.
   BufferId memory_for(ValueId value, const ValueType& type);
-  BufferId new_buffer(std::string name, DType dtype, std::vector<Expr> shape);
+  BufferId new_buffer(const std::string& name, DType dtype, std::vector<Expr> shape);
   std::string fresh_name(const std::string& name);
   // Whether a call knows the shape before it runs.
   bool known_at_entry(const std::vector<Expr>& shape) const;

@@ -1,12 +1,10 @@
 #include "schedule/dependence.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace ferrule::loops {
 namespace {
-
-// Sign of the distance along an axis from the iteration that reads to the one that writes the same element.
-enum class Sign { Zero, Positive, Negative, NotNegative, NotPositive };
 
 Sign flipped(Sign sign) {
   switch (sign) {
@@ -117,26 +115,40 @@ bool never_meet(const Access& a, const Access& b, const std::vector<Axis>& axes,
   return false;
 }
 
-std::optional<Nest> ordered_for_old_values(Nest nest, const Aliases& aliases, Facts& facts) {
-  if (nest.axes.empty()) return nest;   // one iteration, which loads before it stores
-  std::vector<std::vector<Sign>> open;  // distances that are not zero everywhere
-  for (const Instr& store : nest.body) {
-    if (store.code != Code::Store) continue;
-    for (const Instr& load : nest.body) {
-      if (load.code != Code::Load || !aliases.may_alias(load.access.buffer, store.access.buffer)) continue;
-      if (load.access.buffer != store.access.buffer) return std::nullopt;
-      if (load.access == store.access) continue;
-      const std::optional<std::vector<Sign>> signs = distances(load.access, store.access, nest.axes, facts);
-      if (!signs) return std::nullopt;
-      for (const Sign sign : *signs) {
-        if (sign == Sign::Zero) continue;
-        open.push_back(*signs);
-        break;
-      }
+OldValues::OldValues(const Nest& nest, const Aliases& aliases, Facts& facts)
+    : axes_(nest.axes), aliases_(aliases), facts_(facts), descending_(nest.axes.size(), false) {
+  for (const Instr& instr : nest.body) {
+    if (instr.code == Code::Store) stores_.push_back(instr.access);
+  }
+}
+
+bool OldValues::accept(const std::vector<Access>& loads) {
+  if (axes_.empty()) return true;  // one iteration, which loads before it stores
+  Distances more;
+  for (const Access& store : stores_) {
+    for (const Access& load : loads) {
+      if (!aliases_.may_alias(load.buffer, store.buffer)) continue;
+      if (load.buffer != store.buffer) return false;
+      if (load == store) continue;
+      std::optional<std::vector<Sign>> signs = distances(load, store, axes_, facts_);
+      if (!signs) return false;
+      const bool zero = std::all_of(signs->begin(), signs->end(), [](Sign sign) { return sign == Sign::Zero; });
+      if (!zero) more.insert(std::move(*signs));
     }
   }
-  nest.order = open.empty() ? Order::Free : Order::Sequential;
-  for (size_t k = 0; k < nest.axes.size(); ++k) {
+  if (more.empty()) return true;
+  more.insert(open_.begin(), open_.end());
+  std::optional<std::vector<bool>> descending = directions(more);
+  if (!descending) return false;
+  open_ = std::move(more);
+  descending_ = std::move(*descending);
+  return true;
+}
+
+std::optional<std::vector<bool>> OldValues::directions(const Distances& all) const {
+  std::vector<bool> result;
+  std::vector<std::vector<Sign>> open(all.begin(), all.end());
+  for (size_t k = 0; k < axes_.size(); ++k) {
     bool up = false, down = false;
     std::vector<std::vector<Sign>> left;
     for (std::vector<Sign>& signs : open) {
@@ -145,9 +157,26 @@ std::optional<Nest> ordered_for_old_values(Nest nest, const Aliases& aliases, Fa
       if (signs[k] != Sign::Positive && signs[k] != Sign::Negative) left.push_back(std::move(signs));
     }
     if (up && down) return std::nullopt;
-    nest.axes[k].descending = down;
+    result.push_back(down);
     open = std::move(left);
   }
+  return result;
+}
+
+void OldValues::apply(Nest& nest) const {
+  if (axes_.empty()) return;
+  nest.order = open_.empty() ? Order::Free : Order::Sequential;
+  for (size_t k = 0; k < nest.axes.size(); ++k) nest.axes[k].descending = descending_[k];
+}
+
+std::optional<Nest> ordered_for_old_values(Nest nest, const Aliases& aliases, Facts& facts) {
+  OldValues order(nest, aliases, facts);
+  std::vector<Access> loads;
+  for (const Instr& instr : nest.body) {
+    if (instr.code == Code::Load) loads.push_back(instr.access);
+  }
+  if (!order.accept(loads)) return std::nullopt;
+  order.apply(nest);
   return nest;
 }
 

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_set>
 
-#include "loops/nest_builder.h"
 #include "loops/walk.h"
-#include "schedule/dependence.h"
+#include "schedule/changes.h"
+#include "schedule/growth.h"
 
 namespace ferrule::loops {
 namespace {
@@ -15,6 +16,9 @@ namespace {
 // traffic. Measured on a limited diffusion (2026-11): its Laplacian, of cost 8 and read at five maps, is faster
 // recomputed.
 constexpr int64_t kTrafficCost = 40;
+// Most that may be repeated along one way through producers that are each worth it: a running value of which each step
+// is also stored would otherwise be computed from the start for every store.
+constexpr int64_t kRepeatedCost = 2 * kTrafficCost;
 // Longest body that inlining builds; beyond it GCC's register allocation and compile time suffer.
 constexpr size_t kLongestBody = 600;
 
@@ -29,20 +33,23 @@ using Path = std::vector<Position>;
 struct Producer {
   Path path;
   int number = 0;  // in program order
+  const Nest* nest = nullptr;
 };
 
 class Inliner {
  public:
-  explicit Inliner(Loops loops) : loops_(std::move(loops)), aliases_(loops_), facts_(entry_facts(loops_)) {}
+  explicit Inliner(Loops loops)
+      : loops_(std::move(loops)), aliases_(loops_), facts_(entry_facts(loops_)), changes_(loops_, aliases_) {}
 
   Loops run() {
     find_temporaries();
+    count_uses();
     Path path;
-    number_ = 0;
     collect(loops_.body, path, nullptr);
-    path.clear();
     process(loops_.body, path, nullptr);
-    sweep(loops_.body);
+    std::set<BufferId> used;
+    for_each_access(loops_.body, [&](const Access& access, bool) { used.insert(access.buffer); });
+    sweep(loops_.body, used);
     remove_unused_buffers(loops_);
     return std::move(loops_);
   }
@@ -92,7 +99,7 @@ class Inliner {
       ++number_;
       if (const Nest* nest = std::get_if<Nest>(&block[at].node)) {
         const BufferId made = made_by(*nest);
-        if (made != kNone) producers_[made] = {path, number_};
+        if (made != kNone) producers_[made] = {path, number_, nest};
       }
       visit_blocks(block[at], [&](Block& inner) { collect(inner, path, &block[at]); });
       path.pop_back();
@@ -146,28 +153,44 @@ class Inliner {
   }
 
   void pull_producers(Nest& nest, const Path& path) {
-    std::set<BufferId> refused;
-    for (;;) {
-      BufferId latest = kNone;
-      for (const Instr& instr : nest.body) {
-        if (instr.code != Code::Load || refused.count(instr.access.buffer)) continue;
-        const auto found = producers_.find(instr.access.buffer);
-        if (found == producers_.end()) continue;
-        if (latest == kNone || found->second.number > producers_[latest].number) latest = instr.access.buffer;
-      }
-      if (latest == kNone) return;
-      const Producer& producer = producers_[latest];
-      const Nest made = std::get<Nest>(producer.path.back().block->at(producer.path.back().at).node);
-      std::optional<Nest> merged;
-      if (is_worth_it(nest, made, latest, path) && is_unchanged(made, producer.path, path))
-        merged = merge(nest, made, latest);
-      if (!merged) {
+    Growth growth(nest, aliases_, facts_);
+    std::set<std::pair<int, BufferId>> waiting;  // the latest producer is the next
+    std::unordered_set<BufferId> refused;
+    const auto offer = [&](BufferId buffer) {
+      const auto found = producers_.find(buffer);
+      if (found != producers_.end() && !refused.count(buffer)) waiting.insert({found->second.number, buffer});
+    };
+    for (BufferId buffer : growth.loaded()) offer(buffer);
+    std::vector<Nest*> emptied;
+    while (!waiting.empty()) {
+      const BufferId latest = std::prev(waiting.end())->second;
+      waiting.erase(std::prev(waiting.end()));
+      const Producer& producer = producers_.at(latest);
+      std::optional<std::vector<BufferId>> added;
+      const int64_t read_at = int64_t(growth.loads(latest).size());
+      if (is_worth_it(nest, growth, producer, latest, path) && is_unchanged(*producer.nest, producer.path, path))
+        added = growth.take(latest, *producer.nest, repeated(growth, producer, latest));
+      if (!added) {
         refused.insert(latest);
         continue;
       }
-      nest = std::move(*merged);
-      remove_if_unread(latest);
+      uses_[latest] -= read_at;
+      for (BufferId buffer : *added) ++uses_[buffer];
+      if (uses_[latest] == 0) emptied.push_back(forget(latest));
+      for (BufferId buffer : *added) offer(buffer);
     }
+    if (growth.took_any()) nest = growth.finish();
+    for (Nest* unread : emptied) *unread = Nest{};
+  }
+
+  // Takes a producer that nothing reads any more out of the books.
+  Nest* forget(BufferId buffer) {
+    const auto found = producers_.find(buffer);
+    Position& at = found->second.path.back();
+    Nest* nest = std::get_if<Nest>(&at.block->at(at.at).node);
+    count_uses(at.block->at(at.at), -1);
+    producers_.erase(found);
+    return nest;
   }
 
   static int64_t arithmetic(const Nest& nest) {
@@ -178,26 +201,23 @@ class Inliner {
     return cost;
   }
 
-  // Distinct index maps at which statements read the buffer, over the whole program.
-  int64_t count_uses(BufferId buffer) const {
-    int64_t uses = 0;
-    for_each_stmt(loops_.body, [&](const Stmt& stmt) {
-      std::vector<const Access*> seen;
-      const auto visit = [&](const Access& access, bool written) {
-        if (written || access.buffer != buffer) return;
-        for (const Access* other : seen) {
-          if (*other == access) return;
-        }
-        seen.push_back(&access);
-        ++uses;
-      };
-      if (const Nest* nest = std::get_if<Nest>(&stmt.node)) for_each_access(*nest, visit);
-      if (const While* loop = std::get_if<While>(&stmt.node)) visit(loop->condition, false);
-      if (const If* branch = std::get_if<If>(&stmt.node)) visit(branch->flag, false);
-      if (const Define* define = std::get_if<Define>(&stmt.node)) visit(define->value, false);
-      if (const Check* check = std::get_if<Check>(&stmt.node)) visit(check->flag, false);
-    });
-    return uses;
+  // uses_: distinct index maps at which statements read each buffer, over the whole program.
+  void count_uses() {
+    uses_.assign(loops_.buffers.size(), 0);
+    for_each_stmt(loops_.body, [&](const Stmt& stmt) { count_uses(stmt, 1); });
+  }
+
+  // Counts what the statement itself reads, without the blocks in it.
+  void count_uses(const Stmt& stmt, int change) {
+    std::unordered_set<Access, AccessHash> seen;
+    const auto visit = [&](const Access& access, bool written) {
+      if (!written && access.buffer != kNone && seen.insert(access).second) uses_[access.buffer] += change;
+    };
+    if (const Nest* nest = std::get_if<Nest>(&stmt.node)) for_each_access(*nest, visit);
+    if (const While* loop = std::get_if<While>(&stmt.node)) visit(loop->condition, false);
+    if (const If* branch = std::get_if<If>(&stmt.node)) visit(branch->flag, false);
+    if (const Define* define = std::get_if<Define>(&stmt.node)) visit(define->value, false);
+    if (const Check* check = std::get_if<Check>(&stmt.node)) visit(check->flag, false);
   }
 
   static bool reads_memory(const Loops& loops, const Nest& nest) {
@@ -206,33 +226,44 @@ class Inliner {
     });
   }
 
-  bool is_worth_it(const Nest& consumer, const Nest& producer, BufferId buffer, const Path& path) const {
-    const int64_t work = arithmetic(producer), uses = count_uses(buffer);
-    const Path& from = producers_.at(buffer).path;
+  // The arithmetic that putting the producer in repeats, together with what is repeated on the way to it.
+  int64_t repeated(const Growth& growth, const Producer& producer, BufferId buffer) const {
+    const int64_t here = arithmetic(*producer.nest) == 0 ? 0 : (uses_[buffer] - 1) * body_cost(*producer.nest);
+    return growth.repeated(buffer) + here;
+  }
+
+  bool is_worth_it(const Nest& consumer, const Growth& growth, const Producer& producer, BufferId buffer,
+                   const Path& path) {
+    const int64_t work = arithmetic(*producer.nest), uses = uses_[buffer];
+    const Path& from = producer.path;
     // Into a loop only what costs nothing there.
     bool deeper = false;
     for (size_t level = from.size(); level < path.size(); ++level)
       deeper = deeper || !std::holds_alternative<If>(path[level].owner->node);
     const bool scalar = loops_.buffers[buffer].shape.empty();
     if (scalar) {
-      if (deeper || !consumer.axes.empty()) return work == 0 && !reads_memory(loops_, producer);
+      if (deeper || !consumer.axes.empty()) return work == 0 && !reads_memory(loops_, *producer.nest);
       return uses == 1 || work == 0;
     }
     if (deeper && work > 0) return false;
-    if (consumer.body.size() + producer.body.size() > kLongestBody) return false;
     // An axis along which the value repeats costs nothing only inside those it varies along, where it is hoisted.
     std::vector<bool> varies(consumer.axes.size(), false);
-    for (const Instr& instr : consumer.body) {
-      if (instr.code != Code::Load || instr.access.buffer != buffer) continue;
+    for (const Access& load : growth.loads(buffer)) {
       for (size_t axis = 0; axis < consumer.axes.size(); ++axis) {
-        for (const Expr& index : instr.access.index)
-          varies[axis] = varies[axis] || index.uses(consumer.axes[axis].variable);
+        for (const Expr& index : load.index) varies[axis] = varies[axis] || index.uses(consumer.axes[axis].variable);
       }
     }
     const bool everywhere = std::all_of(varies.begin(), varies.end(), [](bool v) { return v; });
     const bool outermost = std::is_sorted(varies.begin(), varies.end(), std::greater<>());
     if (!everywhere && work > 0 && (!outermost || !consumer.reductions.empty())) return false;
-    return (uses - 1) * body_cost(producer) <= kTrafficCost || work == 0;
+    if (work > 0 && (uses - 1) * body_cost(*producer.nest) > kTrafficCost) return false;
+    // What stays in memory for one consumer is read by the others too, or each would repeat what led to it.
+    if (work > 0 && stays_.count(buffer)) return false;
+    if (growth.size() + producer.nest->body.size() <= kLongestBody &&
+        repeated(growth, producer, buffer) <= kRepeatedCost)
+      return true;
+    stays_.insert(buffer);
+    return false;
   }
 
   // Whether nothing that the producer reads can change between it and the consumer.
@@ -240,113 +271,26 @@ class Inliner {
     // The consumer stands in the producer's block, or in a block within it.
     const size_t depth = from.size();
     if (to.size() < depth || to[depth - 1].block != from[depth - 1].block) return false;
-    std::vector<BufferId> reads;
-    for_each_access(producer, [&](const Access& access, bool written) {
-      if (!written) reads.push_back(access.buffer);
-    });
-    const std::vector<SymbolId> symbols = free_symbols(producer);
-    const auto keeps = [&](const Stmt& stmt) { return !changes(stmt, reads, symbols); };
-    const Block& block = *from[depth - 1].block;
-    for (size_t at = from[depth - 1].at + 1; at < to[depth - 1].at; ++at) {
-      if (!keeps(block[at])) return false;
-    }
+    // Whether the statements [first, last) of a block keep what the producer reads.
+    const auto keep = [&](const Block& block, size_t first, size_t last) {
+      if (first >= last) return true;
+      return !changes_.may_change({changes_.span(block[first]).first, changes_.span(block[last - 1]).last}, producer);
+    };
+    if (!keep(*from[depth - 1].block, from[depth - 1].at + 1, to[depth - 1].at)) return false;
     for (size_t level = depth; level < to.size(); ++level) {
-      const bool loop = !std::holds_alternative<If>(to[level].owner->node);
-      if (loop) {
-        if (!keeps(*to[level].owner)) return false;
-        return true;  // the whole loop was looked at
-      }
-      for (size_t at = 0; at < to[level].at; ++at) {
-        if (!keeps((*to[level].block)[at])) return false;
-      }
+      const Stmt& owner = *to[level].owner;
+      // Of a loop the whole: what follows the consumer comes before it in the next iteration.
+      if (!std::holds_alternative<If>(owner.node)) return !changes_.may_change(changes_.span(owner), producer);
+      if (!keep(*to[level].block, 0, to[level].at)) return false;
     }
     return true;
   }
 
-  bool changes(const Stmt& stmt, const std::vector<BufferId>& reads, const std::vector<SymbolId>& symbols) const {
-    bool changed = false;
-    const auto touches = [&](BufferId written) {
-      for (BufferId read : reads) changed = changed || aliases_.may_alias(read, written);
-    };
-    for_each_access(stmt, [&](const Access& access, bool written) {
-      if (written) touches(access.buffer);
-    });
-    Block one{stmt};
-    for_each_stmt(one, [&](const Stmt& s) {
-      if (const BindAll* all = std::get_if<BindAll>(&s.node)) {
-        for (const Bind& bind : all->binds)
-          changed = changed || std::count(reads.begin(), reads.end(), bind.pointer) > 0;
-      }
-      if (const Make* make = std::get_if<Make>(&s.node)) touches(make->buffer);
-      if (const Define* define = std::get_if<Define>(&s.node)) {
-        changed = changed || std::count(symbols.begin(), symbols.end(), define->symbol) > 0;
-      }
-    });
-    return changed;
-  }
-
-  std::optional<Nest> merge(const Nest& consumer, const Nest& producer, BufferId buffer) {
-    NestBuilder body(&aliases_);
-    std::vector<int> renamed;
-    const auto keep = [](SymbolId) { return std::optional<Expr>(); };
-    for (const Instr& instr : consumer.body) {
-      if (instr.code != Code::Load || instr.access.buffer != buffer) {
-        const int value = body.copy(instr, renamed, keep);
-        if (instr.dst >= 0) renamed.push_back(value);
-        continue;
-      }
-      // The producer's axes take the values of the consumer's indices.
-      std::map<SymbolId, Expr> values;
-      int result = -1;
-      for (const Instr& made : producer.body) {
-        if (made.code != Code::Store) continue;
-        for (size_t axis = 0; axis < made.access.index.size(); ++axis) {
-          if (const std::optional<SymbolId> variable = made.access.index[axis].as_symbol()) {
-            values.insert({*variable, instr.access.index[axis]});
-          }
-        }
-      }
-      const auto replace = [&](SymbolId id) {
-        const auto found = values.find(id);
-        return found == values.end() ? std::optional<Expr>() : std::optional<Expr>(found->second);
-      };
-      std::vector<int> inner;
-      for (const Instr& made : producer.body) {
-        if (made.code == Code::Store)
-          result = inner[made.src[0]];
-        else
-          inner.push_back(body.copy(made, inner, replace));
-      }
-      renamed.push_back(result);
-    }
-    Nest merged{.axes = consumer.axes,
-                .order = consumer.order,
-                .body = body.finish(),
-                .reductions = consumer.reductions,
-                .site = consumer.site};
-    for (Reduction& reduction : merged.reductions) reduction.value = renamed[reduction.value];
-    remove_unused(merged);
-    if (!merged.reductions.empty()) return merged;
-    // The consumer's own order was chosen from its loads so far; all of them count again.
-    for (Axis& axis : merged.axes) axis.descending = false;
-    return ordered_for_old_values(std::move(merged), aliases_, facts_);
-  }
-
-  void remove_if_unread(BufferId buffer) {
-    if (count_uses(buffer) > 0) return;
-    const Path& path = producers_[buffer].path;
-    Nest& nest = std::get<Nest>(path.back().block->at(path.back().at).node);
-    nest = Nest{};
-    producers_.erase(buffer);
-  }
-
   // Statements without effect: emptied nests, memory made for nothing.
-  void sweep(Block& block) {
+  void sweep(Block& block, const std::set<BufferId>& used) {
     for (Stmt& stmt : block) {
-      visit_blocks(stmt, [&](Block& inner) { sweep(inner); });
+      visit_blocks(stmt, [&](Block& inner) { sweep(inner, used); });
     }
-    std::set<BufferId> used;
-    for_each_access(loops_.body, [&](const Access& access, bool) { used.insert(access.buffer); });
     std::erase_if(block, [&](const Stmt& stmt) {
       if (const Nest* nest = std::get_if<Nest>(&stmt.node)) return nest->body.empty() && nest->reductions.empty();
       if (const Make* make = std::get_if<Make>(&stmt.node)) {
@@ -359,7 +303,10 @@ class Inliner {
   Loops loops_;
   Aliases aliases_;
   Facts facts_;
+  Changes changes_;
   std::vector<bool> temporary_;
+  std::vector<int64_t> uses_;
+  std::unordered_set<BufferId> stays_;
   std::map<BufferId, Producer> producers_;
   int number_ = 0;
 };

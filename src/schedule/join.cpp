@@ -25,27 +25,30 @@ class Joiner {
 
  private:
   void visit(Block& block) {
-    for (size_t at = 0; at < block.size(); ++at) {
-      Stmt& stmt = block[at];
+    Block kept;
+    for (Stmt& stmt : block) {
       if (For* loop = std::get_if<For>(&stmt.node)) visit(loop->body);
       if (While* loop = std::get_if<While>(&stmt.node)) visit(loop->test), visit(loop->body);
       if (If* branch = std::get_if<If>(&stmt.node)) visit(branch->then_block), visit(branch->else_block);
-      if (!std::holds_alternative<Nest>(stmt.node)) continue;
-      for (size_t back = 1; back <= std::min(at, kReach); ++back) {
-        Stmt& earlier = block[at - back];
-        // Past nests alone: a check may guard what the second nest reads.
-        Nest* first = std::get_if<Nest>(&earlier.node);
-        if (first == nullptr) break;
-        const Nest& second = std::get<Nest>(stmt.node);
-        if (can_join(*first, second)) {
-          *first = joined(*first, second);
-          block.erase(block.begin() + int64_t(at));
-          --at;
-          break;
-        }
-        if (!independent(*first, second)) break;
-      }
+      const Nest* nest = std::get_if<Nest>(&stmt.node);
+      if (nest == nullptr || !join_into(kept, *nest)) kept.push_back(std::move(stmt));
     }
+    block = std::move(kept);
+  }
+
+  // Puts the nest into one of the last statements before it, if it may go there.
+  bool join_into(Block& block, const Nest& second) {
+    for (size_t back = 1; back <= std::min(block.size(), kReach); ++back) {
+      // Past nests alone: a check may guard what the second nest reads.
+      Nest* first = std::get_if<Nest>(&block[block.size() - back].node);
+      if (first == nullptr) return false;
+      if (can_join(*first, second)) {
+        *first = joined(*first, second);
+        return true;
+      }
+      if (!independent(*first, second)) return false;
+    }
+    return false;
   }
 
   bool conflicts(const Access& a, bool a_written, const Access& b, bool b_written) const {

@@ -53,6 +53,7 @@ class Orderer {
       return key[a] > key[b];
     });
     std::vector<Axis> axes;
+    axes.reserve(by.size());
     for (size_t k : by) axes.push_back(nest.axes[k]);
     nest.axes = std::move(axes);
   }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <climits>
 #include <map>
+#include <queue>
+#include <set>
+#include <unordered_map>
 
 #include "loops/walk.h"
 
@@ -191,6 +194,33 @@ class Work {
   const std::vector<bool>& entry_;
 };
 
+// Places of one size in the arena, asked for in the order in which lives begin.
+class Slots {
+ public:
+  // The first place made that is free from `first` on, busy until `last` from now.
+  std::optional<Expr> take(int first, int last) {
+    while (!busy_.empty() && busy_.top().first < first) {
+      free_.insert(busy_.top().second);
+      busy_.pop();
+    }
+    if (free_.empty()) return std::nullopt;
+    const size_t slot = *free_.begin();
+    free_.erase(free_.begin());
+    busy_.push({last, slot});
+    return offsets_[slot];
+  }
+  void add(const Expr& offset, int last) {
+    busy_.push({last, offsets_.size()});
+    offsets_.push_back(offset);
+  }
+
+ private:
+  using Busy = std::pair<int, size_t>;  // until when, which
+  std::vector<Expr> offsets_;
+  std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy_;
+  std::set<size_t> free_;
+};
+
 void remove_makes(const Loops& loops, Block& block) {
   std::erase_if(block, [&](const Stmt& stmt) {
     const Make* make = std::get_if<Make>(&stmt.node);
@@ -222,11 +252,7 @@ Loops place(Loops loops) {
   std::stable_sort(order.begin(), order.end(),
                    [&](BufferId a, BufferId b) { return lives.lives[a].first < lives.lives[b].first; });
 
-  struct Slot {
-    Expr bytes, offset;
-    int busy_until;
-  };
-  std::vector<Slot> slots;
+  std::unordered_map<Expr, Slots> slots;  // by size
   Expr total = 0;
   int64_t stack = 0;
   for (BufferId b : order) {
@@ -245,15 +271,12 @@ Loops place(Loops loops) {
       continue;
     }
     const Expr bytes = *one * Expr(int64_t(buffer.slots));
-    const auto free = std::find_if(slots.begin(), slots.end(), [&](const Slot& slot) {
-      return slot.bytes == bytes && slot.busy_until < life.first;
-    });
-    if (free != slots.end()) {
-      buffer.offset = free->offset;
-      free->busy_until = life.last;
+    Slots& equal = slots[bytes];
+    if (const std::optional<Expr> offset = equal.take(life.first, life.last)) {
+      buffer.offset = *offset;
     } else {
       buffer.offset = total;
-      slots.push_back({bytes, total, life.last});
+      equal.add(total, life.last);
       total = total + bytes;
     }
     buffer.slot_bytes = *one;
