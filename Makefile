@@ -2,7 +2,7 @@
 PY := .venv/bin/python
 PRESET ?= release
 
-.PHONY: help setup build demo test check unit pytest bench fuzz sanitize format clean
+.PHONY: help setup build demo test check unit pytest bench fuzz tidy sanitize format clean
 
 help:            ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -32,7 +32,10 @@ bench: build     ## the benchmarks, with whatever peers are installed
 	@$(PY) bench/run_all.py
 
 fuzz: build      ## the long random tests
-	@FERRULE_FUZZ=long $(PY) tools/run_tests.py --only fuzz
+	@$(PY) tools/run_tests.py --only fuzz
+
+tidy: build      ## clang-tidy over src/ (Debian package clang-tidy)
+	@$(PY) tools/run_tests.py --only tidy
 
 sanitize: setup  ## unit and call tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/sanitize.sh

@@ -23,13 +23,17 @@ PYTHON_FOLDERS = ("python", "tests", "tools", "bench", "examples", "docs")
 
 @dataclass(frozen=True)
 class Shard:
-    """One command of the suite, the group that --only selects, and its budget in seconds."""
+    """One command of the suite, the group that --only selects, and its budget in seconds.
+
+    An extra shard runs where --only names its group, and is left out otherwise.
+    """
 
     name: str
     group: str
     budget: float
     command: list[str]
     env: dict[str, str] = field(default_factory=dict)
+    extra: bool = False
 
 
 def pytest(*args: str, workers: int = 2) -> list[str]:
@@ -78,6 +82,23 @@ def shards() -> list[Shard]:
         Shard("process", "process", 180, pytest("tests/process", workers=1)),
         Shard("docs", "docs", 60, pytest("tests/docs")),
         Shard("packaging", "packaging", 240, pytest("tests/packaging", workers=1)),
+        Shard(
+            "random programs",
+            "fuzz",
+            1800,
+            pytest("tests/python/test_random_programs.py"),
+            {"FERRULE_FUZZ": "long"},
+            extra=True,
+        ),
+        Shard(
+            "random windows",
+            "fuzz",
+            600,
+            [str(BUILD / "tests" / "unit_emit"), "--gtest_filter=RandomPrograms.*"],
+            {"FERRULE_FUZZ": "long"},
+            extra=True,
+        ),
+        Shard("clang-tidy", "tidy", 900, python("tools/tidy.py"), extra=True),
     ]
 
 
@@ -97,12 +118,14 @@ def main() -> int:
     parser.add_argument("--only", action="append", metavar="GROUP", help="run only these groups (repeatable)")
     parser.add_argument("--list", action="store_true", help="print the shards and stop")
     options = parser.parse_args()
-    chosen = [s for s in shards() if not options.only or s.group in options.only]
+    chosen = [s for s in shards() if s.group in (options.only or []) or not (options.only or s.extra)]
     if not chosen:
         parser.error(f"no shard in the groups {', '.join(options.only)}")
     if options.list:
-        for shard in chosen:
-            print(f"{shard.group:8} {shard.budget:5.0f} s  {shard.name}")
+        for shard in chosen if options.only else shards():
+            print(
+                f"{shard.group:9} {shard.budget:5.0f} s  {shard.name}{'  (only where named)' if shard.extra else ''}"
+            )
         return 0
     rows = []
     with tempfile.TemporaryDirectory(prefix="ferrule-tests-") as store:

@@ -1,17 +1,99 @@
 """Random NumPy functions as source text: slices, views, stores, reductions, loops and branches over sizes.
 
 `source(seed)` gives the text of a function f(a, b, m, n, k, w) of two vectors, a square matrix, two ints and a float.
-Statements that NumPy refuses at some sizes are part of the game: both sides must refuse then.
+Statements that NumPy refuses at some sizes are part of the game: both sides must refuse then. The operations are those
+of Ferrule's own table that take numbers and never raise by their data.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
+import re
+from typing import NamedTuple
 
 import numpy as np
 
+from ferrule import _compiler as ir
+
 _BOUNDS = ("", "0", "1", "2", "-1", "-2", "3", "n//2", "n-1", "k", "-k")
 _NUMBERS = ("2", "0.5", "w", "n", "k", "-1", "3")
+
+
+# What the programs compute with: small whole and half numbers, and what grows out of them.
+_SAMPLES = (-2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 1e9)
+
+
+class Operation(NamedTuple):
+    """A function of NumPy with its number of operands; delicate: see `is_delicate`."""
+
+    name: str
+    arity: int
+    delicate: bool
+
+
+def _step(x: float) -> float:
+    return 1e-14 * (1 + abs(x))
+
+
+def is_delicate(function: np.ufunc, arity: int) -> bool:
+    """Whether a difference in the last bits of an operand may show in the result: jumps, poles, edges of the domain."""
+    for point in itertools.product(_SAMPLES, repeat=arity):
+        near = itertools.product(*((x - _step(x), x, x + _step(x)) for x in point))
+        values = np.array([function(*arguments) for arguments in near], float)
+        if not (np.isfinite(values).all() or np.isnan(values).all() or len(set(values)) == 1):
+            return True
+        if np.isfinite(values).all() and np.ptp(values) > 1e-9 * max(1.0, float(np.abs(values).max())):
+            return True
+    return False
+
+
+def _takes(row: ir.ElementOpInfo, dtype: str) -> bool:
+    try:
+        ir.infer(row.name, [(dtype, False)] * row.arity)
+    except TypeError:
+        return False
+    return True
+
+
+def _raises(function: np.ufunc, arity: int) -> bool:
+    try:
+        for point in itertools.product((-2, 0, 3), repeat=arity):
+            function(*(np.int64(x) for x in point))
+    except (ValueError, TypeError):
+        return True
+    return False
+
+
+def operations() -> list[Operation]:
+    """The rows of the table that NumPy has by a name, for float64 and int64 operands alike, of one or two operands."""
+    found = []
+    with np.errstate(all="ignore"):
+        for row in ir.element_ops():
+            if (
+                not row.numpy
+                or row.arity > 2
+                or not all(_takes(row, dtype) for dtype in ("float64", "int64"))
+            ):
+                continue
+            function = getattr(np, row.numpy[0])
+            if not _raises(function, row.arity):
+                found.append(Operation(row.numpy[0], row.arity, is_delicate(function, row.arity)))
+    return found
+
+
+_OPERATIONS = operations()
+_REDUCTIONS = [row.numpy[0] for row in ir.reduce_ops() if row.numpy and row.has_identity] + ["mean"]
+
+
+def _assignment(target: str, sign: str, value: str) -> str:
+    """The statement, with a value of its own on the right where NumPy would copy without a look at the overlap.
+
+    It does so from vector to vector of equally signed, different strides; steps and columns make those.
+    """
+    bare = sign == "=" and re.fullmatch(r"\w+(\.T)?(\[[^()]*\])?", value)
+    strided = re.search(r":[^,\]]*:|:, ", f"{target} {value}")
+    return f"{target} {sign} {value}{' + 0' if bare and strided else ''}"
 
 
 class _Writer:
@@ -63,22 +145,35 @@ class _Writer:
             return (self.pick(f"{text}.reshape(-1)", f"{text}.ravel()"), 1) if rank == 2 else (text, rank)
         left, left_rank = self.expression(depth - 1)
         if kind == 4:
-            return f"np.{self.pick('abs', 'negative', 'square', 'sign', 'floor')}({left})", left_rank
+            return self.call(1, left), left_rank
         right, right_rank = self.expression(depth - 1)
         rank = max(left_rank, right_rank)
         if kind == 5:
-            return f"np.{self.pick('maximum', 'minimum')}({left}, {right})", rank
+            return self.call(2, left, right), rank
         return f"({left} {self.pick('+', '-', '*')} {right})", rank
+
+    def call(self, arity: int, *operands: str) -> str:
+        operation = self.random.choice([op for op in _OPERATIONS if op.arity == arity])
+        if operation.delicate:
+            # Bounded, and away from whole numbers: both sides then see the same side of a jump.
+            operands = tuple(
+                f"({text} / (1.0 + np.abs({text})) + 0.37{place}1)" for place, text in enumerate(operands)
+            )
+        # Truth values as numbers, as every operation takes them.
+        return f"(1 * np.{operation.name}({', '.join(operands)}))"
 
     def reduction(self, text: str, rank: int) -> tuple[str, int]:
         if rank == 0:
             return text, 0
-        name = self.pick("sum", "prod", "any", "mean")
+        name = self.pick(*_REDUCTIONS)
         axis = self.pick("", "axis=0", "axis=-1")
         if not axis:
-            return f"{text}.{name}()", 0
+            return f"(1 * np.{name}({text}))", 0
         keep = self.random.random() < 0.3
-        return f"{text}.{name}({axis}{', keepdims=True' if keep else ''})", rank if keep else rank - 1
+        return (
+            f"(1 * np.{name}({text}, {axis}{', keepdims=True' if keep else ''}))",
+            rank if keep else rank - 1,
+        )
 
     def statement(self, indent: int) -> None:
         margin = "    " * indent
@@ -95,7 +190,8 @@ class _Writer:
             for _ in range(self.random.randint(1, 2)):
                 index = self.pick(variable, f"{variable} - 1", f":{variable}", f"{variable}:", f"-{variable}")
                 text, _ = self.expression(1)
-                self.lines.append(f"{margin}    {self.array()}[{index}] {self.pick('=', '+=')} {text}")
+                target = f"{self.array()}[{index}]"
+                self.lines.append(f"{margin}    {_assignment(target, self.pick('=', '+='), text)}")
         elif kind == 7 and indent < 3:
             self.lines.append(f"{margin}if {self.pick('n > 3', 'k == 2', 'n % 2 == 0', 'len(a) > k')}:")
             self.statement(indent + 1)
@@ -103,7 +199,7 @@ class _Writer:
             target, _ = self.view(self.array())
             target = target if target.endswith("]") else f"{target}[...]"
             text, _ = self.expression(1)
-            self.lines.append(f"{margin}{target} {self.pick('=', '+=', '-=', '*=')} {text}")
+            self.lines.append(f"{margin}{_assignment(target, self.pick('=', '+=', '-=', '*='), text)}")
 
 
 def source(seed: int) -> str:

@@ -1,8 +1,12 @@
-"""Random programs on the evaluator against NumPy, each captured as sizes ask for it."""
+"""Random programs on the evaluator against NumPy, each captured as sizes ask for it.
+
+FERRULE_FUZZ=long runs many more of them, and some compiled as well.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import os
 import warnings
 
 import numpy as np
@@ -10,10 +14,14 @@ import pytest
 import random_programs
 from evaluated import evaluated
 
+import ferrule as fr
 from ferrule import errors
 
 SIZES = (5, 3, 0, 1, 2, 8, 4)
-BATCHES = [range(start, start + 20) for start in range(0, 160, 20)]
+LONG = os.environ.get("FERRULE_FUZZ") == "long"
+BATCHES = [range(start, start + 20) for start in range(0, 4000 if LONG else 160, 20)]
+# Compiled ones follow on the others; each takes a second or more.
+COMPILED = range(10_000, 10_300 if LONG else 10_003)
 
 
 def load(path, seed):
@@ -31,6 +39,14 @@ def test_agrees_with_numpy(tmp_path, seeds):
         compiled = evaluated(fn)
         for n in SIZES:
             check(fn, compiled, seed, n)
+
+
+@pytest.mark.parametrize("seed", COMPILED)
+def test_compiled_agrees_with_numpy(tmp_path, seed):
+    fn = load(tmp_path / f"program_{seed}.py", seed)
+    compiled = fr.program(fn)
+    for n in SIZES[:3]:
+        check(fn, compiled, seed, n)
 
 
 def check(fn, compiled, seed, n):

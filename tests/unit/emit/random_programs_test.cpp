@@ -1,8 +1,10 @@
 // Random programs over a few overlapping windows: loads, stores, reductions and loops in any order must give the
-// evaluator's memory.
+// evaluator's memory. FERRULE_FUZZ=long runs 200 of them.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <random>
+#include <string_view>
 
 #include "harness.h"
 #include "programs.h"
@@ -107,9 +109,13 @@ class Generator {
 };
 
 TEST(RandomPrograms, AgreeWithTheEvaluator) {
-  std::vector<Case> cases;
-  for (uint32_t seed = 1; seed <= 5; ++seed) cases.push_back(Generator(seed).run());
-  expect_agree(cases, false);
+  const char* fuzz = std::getenv("FERRULE_FUZZ");
+  const uint32_t batches = fuzz != nullptr && std::string_view(fuzz) == "long" ? 40 : 1;
+  for (uint32_t batch = 0; batch < batches; ++batch) {
+    std::vector<Case> cases;
+    for (uint32_t seed = 1; seed <= 5; ++seed) cases.push_back(Generator(5 * batch + seed).run());
+    expect_agree(cases, false);
+  }
 }
 
 }  // namespace
