@@ -77,6 +77,30 @@ def add_ferrule(folder: Path, calls: dict[int, dict[str, Any]]) -> None:
         calls[n]["Function, 1 global"] = guarded
 
 
+CAPTURED = """
+from typing import Annotated
+import numpy as np
+import ferrule as fr
+Vector = Annotated[np.ndarray, fr.float64["N"]]
+
+@fr.program
+def {name}({arguments}):
+    out[...] = {value}
+"""
+
+
+def add_captured(folder: Path, calls: dict[int, dict[str, Any]]) -> None:
+    """Decorated functions, which do a little work too: out = a0 + a1 + ..."""
+    for n in COUNTS:
+        names = [f"a{i}" for i in range(n - 1)]
+        for row, annotation in (("@fr.program", ""), ("@fr.program, annotated", ": Vector")):
+            name = f"captured{n}{'_annotated' if annotation else ''}"
+            arguments = ", ".join(f"{argument}{annotation}" for argument in [*names, "out"])
+            text = CAPTURED.format(name=name, arguments=arguments, value=" + ".join(names) or "4.0")
+            (folder / f"{name}.py").write_text(text)
+            calls[n][row] = getattr(__import__(name), name)
+
+
 def add_numpy(folder: Path, calls: dict[int, dict[str, Any]]) -> None:
     calls[3]["np.add(a, b, out)"] = np.add
 
@@ -116,6 +140,7 @@ def add_ctypes(folder: Path, calls: dict[int, dict[str, Any]]) -> None:
 PEERS: list[Callable[[Path, dict[int, dict[str, Any]]], None]] = [
     add_byhand,
     add_ferrule,
+    add_captured,
     add_numpy,
     add_numba,
     add_nanobind,

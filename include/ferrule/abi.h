@@ -43,13 +43,16 @@ enum FrStatus { FR_OK = 0, FR_STATUS_ERROR = 1, FR_STATUS_CALLBACK = 2, FR_STATU
 
 /* Codes of errors that a module records through FrHost::set_error, with the meaning of values[0..3]. */
 enum FrErrorCode {
-  FR_ERR_INDEX = 1,    /* index out of bounds: index, axis or -1, extent or -1 (then the index is not shown) */
-  FR_ERR_SHAPE = 2,    /* extents that must be equal differ: left, right, axis */
-  FR_ERR_DOMAIN = 3,   /* value outside an operation's domain (integer to a negative power): value */
-  FR_ERR_ASSERT = 4,   /* data-dependent assert or raise of the program */
-  FR_ERR_MEMORY = 5,   /* allocation failed: bytes */
-  FR_ERR_VALUE = 6,    /* other ValueError, the site tells which */
-  FR_ERR_UNDEFINED = 7 /* a name read before it was assigned */
+  FR_ERR_INDEX = 1,         /* index out of bounds: index, axis or -1, extent or -1 (then the index is not shown) */
+  FR_ERR_SHAPE = 2,         /* extents that must be equal differ: left, right, axis */
+  FR_ERR_DOMAIN = 3,        /* value outside an operation's domain (integer to a negative power): value */
+  FR_ERR_ASSERT = 4,        /* data-dependent assert or raise of the program */
+  FR_ERR_MEMORY = 5,        /* allocation failed: bytes */
+  FR_ERR_VALUE = 6,         /* other ValueError, the site tells which */
+  FR_ERR_UNDEFINED = 7,     /* a name read before it was assigned */
+  FR_ERR_OVERFLOW = 8,      /* a Python int that 64 bits do not hold */
+  FR_ERR_ZERO_DIVISION = 9, /* a Python number divided by zero */
+  FR_ERR_STATUS = 10        /* the author's function gave a status other than 0: status */
 };
 
 /* An integer expression over the call's symbols in postfix form: `count` words at `code`.
@@ -131,10 +134,11 @@ typedef struct {
 } FrArg;
 
 enum FrSymbolSource {
-  FR_SYMBOL_EXTENT = 0,  /* args[arg].shape[axis] solves it */
-  FR_SYMBOL_STRIDE = 1,  /* args[arg].strides[axis] solves it */
-  FR_SYMBOL_SCALAR = 2,  /* the value of scalar argument `arg` */
-  FR_SYMBOL_EXPLICIT = 3 /* only by keyword */
+  FR_SYMBOL_EXTENT = 0,   /* args[arg].shape[axis] solves it */
+  FR_SYMBOL_STRIDE = 1,   /* args[arg].strides[axis] solves it */
+  FR_SYMBOL_SCALAR = 2,   /* the value of scalar argument `arg` */
+  FR_SYMBOL_EXPLICIT = 3, /* only by keyword */
+  FR_SYMBOL_DERIVED = 4   /* `solve` over the symbols before it */
 };
 
 typedef struct {
@@ -145,7 +149,8 @@ typedef struct {
   uint8_t axis;
   uint16_t reserved;
   int32_t arg;
-  FrExpr solve; /* FR_X_SYMBOL 0 is the source's value here: e.g. value // 2. count == 0: the value itself */
+  FrExpr solve; /* FR_X_SYMBOL 0 is the source's value here: e.g. value // 2. count == 0: the value itself.
+                   FR_SYMBOL_DERIVED: FR_X_SYMBOL i is symbol i */
 } FrSymbol;
 
 enum FrReturnKind {
@@ -245,7 +250,8 @@ enum FrModuleFlags {
   FR_MODULE_STATELESS = 2,     /* init and exit do nothing; no handle state */
   FR_MODULE_RETURNS_TUPLE = 4, /* even one return comes in a tuple */
   FR_MODULE_BOUNDS_CHECKED = 8,
-  FR_MODULE_STRICT_SCALARS = 16
+  FR_MODULE_STRICT_SCALARS = 16,
+  FR_MODULE_ARENA_FOR_ALIAS = 32 /* only `run_alias` uses the arena: `run` gets NULL */
 };
 
 typedef struct {

@@ -1,6 +1,6 @@
 """Loading and calling: what a warm start maps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 class Kernel:
@@ -28,11 +28,13 @@ class FunctionBase:
     def _add(
         self,
         kernel: Kernel,
-        globals_guard: Sequence[tuple[Any, str, Any]] | None = None,
+        globals_guard: Sequence[tuple[Any, ...]] | None = None,
         hidden: Sequence[tuple[Any, str]] | None = None,
         statics: Mapping[str, Any] | None = None,
         defaults: Mapping[str, Any] | None = None,
         overlap_only: bool = False,
+        finish: Callable[[Any], Any] | None = None,
+        positional_only: int = 0,
     ) -> int: ...
     def _call(self, index: int, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> Any: ...
     def _matches(self, index: int, args: tuple[Any, ...], kwargs: dict[str, Any], /) -> bool: ...
@@ -104,5 +106,6 @@ def digest_of(ingredients: Sequence[tuple[str, str]]) -> str: ...
 def changes_between(
     before: Sequence[tuple[str, str]], after: Sequence[tuple[str, str]]
 ) -> list[list[str]]: ...
+def probe_toolchain(compiler: str, target: str, store: Store) -> None: ...
 def toolchain_identity(compiler: str, store: Store) -> str: ...
 def default_num_threads() -> int: ...

@@ -40,6 +40,12 @@ std::string_view name_of(DType dtype) { return facts(dtype).name; }
 std::string_view short_name(DType dtype) { return facts(dtype).short_name; }
 std::string_view cpp_name(DType dtype) { return facts(dtype).cpp_name; }
 
+IntegerRange range_of(DType integer) {
+  const int bits = 8 * item_size(integer);
+  if (kind_of(integer) == DTypeKind::Unsigned) return {0, ~uint64_t{0} >> (64 - bits)};
+  return {-1 - static_cast<int64_t>(~uint64_t{0} >> (65 - bits)), ~uint64_t{0} >> (65 - bits)};
+}
+
 std::optional<DType> dtype_from_name(std::string_view name) {
   for (int i = 0; i < kDTypeCount; ++i)
     if (kFacts[i].name == name) return static_cast<DType>(i);

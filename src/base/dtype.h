@@ -40,6 +40,13 @@ inline bool is_complex(DType d) { return d >= DType::C64; }
 // Whether the compiler computes with this dtype today (bool, integers, f32, f64); others are refused by capture.
 bool is_computable(DType dtype);
 
+// The smallest and largest value of an integer type; `high` is unsigned so that uint64 fits.
+struct IntegerRange {
+  int64_t low;
+  uint64_t high;
+};
+IntegerRange range_of(DType integer);
+
 // NumPy's name: "bool", "int8", ..., "float64", "complex128"; "bfloat16" for BF16.
 std::string_view name_of(DType dtype);
 // Short name used in text forms: "b1", "i8", ..., "f64", "c128".

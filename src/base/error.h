@@ -16,12 +16,12 @@ enum class ErrorKind {
 };
 
 // The builtin exception that a user error also is in Python.
-enum class Builtin { None, Type, Value, Overflow, Buffer, Index, Runtime, Memory };
+enum class Builtin { None, Type, Value, Overflow, Buffer, Index, Runtime, Memory, UnboundLocal, ZeroDivision };
 
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, std::string message, Builtin builtin = Builtin::None)
-      : std::runtime_error(std::move(message)), kind_(kind), builtin_(builtin) {}
+  Error(ErrorKind kind, const std::string& message, Builtin builtin = Builtin::None)
+      : std::runtime_error(message), kind_(kind), builtin_(builtin) {}
   ErrorKind kind() const { return kind_; }
   Builtin builtin() const { return builtin_; }
 

@@ -44,7 +44,18 @@ bool make_late_checks(const CallPlan& plan, Frame& frame) {
   return true;
 }
 
-bool apply_explicit_symbols(const CallPlan& plan, Frame& frame) {
+bool derive_symbols(const CallPlan& plan, Frame& frame) {
+  for (const Derived& derived : plan.derived) {
+    const Evaluated result = derived.expr.eval(frame.symbols, frame.pointers);
+    if (result.overflow) return frame.fail({Reason::Solve, -1, -1, derived.symbol, 0});
+    if (result.value < 0 && !derived.may_be_negative)
+      return frame.fail({Reason::Negative, -1, -1, derived.symbol, result.value});
+    frame.symbols[derived.symbol] = result.value;
+  }
+  return true;
+}
+
+bool apply_required_symbols(const CallPlan& plan, Frame& frame) {
   for (const int32_t required : plan.explicit_symbols) {
     bool given = false;
     for (uint32_t i = 0; i < frame.n_explicit; ++i) {
@@ -54,6 +65,10 @@ bool apply_explicit_symbols(const CallPlan& plan, Frame& frame) {
     }
     if (!given) return frame.fail({Reason::ExplicitMissing, -1, -1, required});
   }
+  return true;
+}
+
+bool compare_explicit_symbols(const CallPlan& plan, Frame& frame) {
   for (uint32_t i = 0; i < frame.n_explicit; ++i) {
     const auto [symbol, value] = frame.explicit_given()[i];
     if (frame.symbols[symbol] != value) return frame.fail({Reason::ExplicitDiffers, -1, -1, symbol, value});
@@ -109,7 +124,7 @@ void bind_none(const ArgPlan& arg, Frame& frame) {
   frame.pointers[arg.index] = nullptr;
   frame.arrays[arg.index] = {};
   for (const Step* step = arg.steps; step != arg.steps_end; ++step)
-    if (step->kind != Step::Kind::CheckExtent) frame.symbols[step->symbol] = 0;
+    if (step->kind != Step::Kind::CheckExtent && step->kind != Step::Kind::CheckGuard) frame.symbols[step->symbol] = 0;
   if (arg.symbol >= 0) frame.symbols[arg.symbol] = 0;
 }
 
@@ -166,11 +181,13 @@ Fit finish_meeting_pairs(const CallPlan& plan, const PairPlan* pair, Frame& fram
 }
 
 bool finish_symbols(const CallPlan& plan, Frame& frame) {
-  if (!apply_explicit_symbols(plan, frame) || !make_late_checks(plan, frame)) return false;
-  for (const GuardPlan& guard : plan.guards) {
-    const Evaluated holds = guard.condition.eval(frame.symbols, frame.pointers);
+  if (!apply_required_symbols(plan, frame) || !derive_symbols(plan, frame) || !compare_explicit_symbols(plan, frame) ||
+      !make_late_checks(plan, frame))
+    return false;
+  for (const int32_t index : plan.late_guards) {
+    const Evaluated holds = plan.guards[static_cast<size_t>(index)].condition.eval(frame.symbols, frame.pointers);
     if (holds.value == 0 || holds.overflow) [[unlikely]]
-      return frame.fail({Reason::Guard, -1, -1, static_cast<int32_t>(&guard - plan.guards.data()), 0});
+      return frame.fail({Reason::Guard, -1, -1, index, 0});
   }
   return evaluate_result_extents(plan, frame);
 }

@@ -39,6 +39,9 @@ inline bool bind_array(const CallPlan& plan, const ArgPlan& arg, Frame& frame, v
     } else if (step->kind == Step::Kind::CheckExtent) {
       if (symbols[step->symbol] != extent) [[unlikely]]
         return frame.fail({Reason::Extent, arg.index, step->axis, step->index, extent});
+    } else if (step->kind == Step::Kind::CheckGuard) {
+      if (symbols[step->symbol] != extent) [[unlikely]]
+        return frame.fail({Reason::Guard, -1, -1, step->index, 0});
     } else if (!make_step(plan, arg, *step, frame)) {
       return false;
     }

@@ -173,6 +173,7 @@ void PostfixExpr::recognise() {
     a_ = s[swap ? 1 : 0].operand;
     b_ = s[swap ? 0 : 1].operand;
     if (s[2].op == FR_X_EQ) form_ = left && right ? Form::EqualSymbols : Form::EqualConstant;
+    if (s[2].op == FR_X_LE && swap) form_ = Form::AtLeast;
   }
 }
 
@@ -185,22 +186,52 @@ std::vector<int32_t> PostfixExpr::symbols() const {
   return found;
 }
 
-bool PostfixExpr::grows_with_symbols() const {
-  // Sums, products, minima and maxima of terms that grow and are not negative are such terms themselves.
-  return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
+std::optional<int64_t> PostfixExpr::most(int64_t largest) const {
+  if (form_ == Form::Constant) return a_;
+  // Interval arithmetic with the operations that the estimates are made of.
+  struct Interval {
+    int64_t low, high;
+  };
+  std::vector<Interval> stack;
+  bool overflow = false;
+  const auto at = [&](int64_t op, int64_t a, int64_t b) { return binary(op, a, b, overflow); };
+  for (const Step& step : steps_) {
+    if (step.op == FR_X_CONST) {
+      stack.push_back({step.operand, step.operand});
+      continue;
+    }
+    if (step.op == FR_X_SYMBOL) {
+      stack.push_back({0, largest});
+      continue;
+    }
+    if (arity(step.op) != 2) return std::nullopt;
+    const Interval b = stack.back();
+    stack.pop_back();
+    Interval& a = stack.back();
     switch (step.op) {
-      case FR_X_CONST:
-        return step.operand >= 0;
-      case FR_X_SYMBOL:
       case FR_X_ADD:
-      case FR_X_MUL:
       case FR_X_MIN:
       case FR_X_MAX:
-        return true;
+        a = {at(step.op, a.low, b.low), at(step.op, a.high, b.high)};
+        break;
+      case FR_X_SUB:
+        a = {at(step.op, a.low, b.high), at(step.op, a.high, b.low)};
+        break;
+      case FR_X_FLOORDIV:
+        if (b.low != b.high || b.low <= 0) return std::nullopt;
+        a = {at(step.op, a.low, b.low), at(step.op, a.high, b.low)};
+        break;
+      case FR_X_MUL: {
+        const auto [low, high] = std::minmax({at(step.op, a.low, b.low), at(step.op, a.low, b.high),
+                                              at(step.op, a.high, b.low), at(step.op, a.high, b.high)});
+        a = {low, high};
+        break;
+      }
       default:
-        return false;
+        return std::nullopt;
     }
-  });
+  }
+  return overflow ? std::nullopt : std::optional(stack.back().high);
 }
 
 Evaluated PostfixExpr::eval_general(const int64_t* symbols, void* const* args) const {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ferrule/abi.h"
@@ -28,6 +30,7 @@ class PostfixExpr {
   // `symbols` in descriptor order; `args` are the pointers of the call, read for scalar arguments only.
   Evaluated eval(const int64_t* symbols, void* const* args) const {
     // Comparisons in the order of their frequency: guards of one program have one form, and a jump table costs more.
+    if (form_ == Form::AtLeast) return {symbols[a_] >= b_, false};
     if (form_ == Form::EqualSymbols) return {symbols[a_] == symbols[b_], false};
     if (form_ == Form::EqualConstant) return {symbols[a_] == b_, false};
     if (form_ == Form::Symbol) return {symbols[a_], false};
@@ -39,14 +42,19 @@ class PostfixExpr {
   bool is_zero() const { return is_constant() && a_ == 0; }
   // The symbol that the expression is, or -1.
   int32_t symbol() const { return form_ == Form::Symbol ? static_cast<int32_t>(a_) : -1; }
+  // The two symbols whose equality the expression is, or -1 twice.
+  std::pair<int32_t, int32_t> equal_symbols() const {
+    if (form_ != Form::EqualSymbols) return {-1, -1};
+    return {static_cast<int32_t>(a_), static_cast<int32_t>(b_)};
+  }
   // The symbols that the value depends on, each once.
   std::vector<int32_t> symbols() const;
-  // Whether it is certain that a larger symbol never makes the value smaller, as long as none is negative.
-  bool grows_with_symbols() const;
+  // What the value cannot exceed while every symbol lies in [0, largest]; nothing where that is not certain.
+  std::optional<int64_t> most(int64_t largest) const;
 
  private:
   // The forms that most guards and extents have are evaluated in place.
-  enum class Form : uint8_t { Constant, Symbol, EqualSymbols, EqualConstant, General };
+  enum class Form : uint8_t { Constant, Symbol, EqualSymbols, EqualConstant, AtLeast, General };
   struct Step {
     uint8_t op;
     uint8_t dtype;    // FR_X_FARG: of the scalar argument

@@ -46,9 +46,10 @@ bool Handle::evaluates_long(const Frame& frame) const {
   return work.overflow || work.value > kLongWork;
 }
 
-int32_t Handle::run_prepared(const Frame& frame, const FrCall& direct, FrRun entry) {
+int32_t Handle::run_prepared(const Frame& frame, const FrCall& direct, FrRun entry, Fit fit) {
   FrCall call = direct;
   const auto enter = [&] { return plan_.stateless ? entry(nullptr, &call) : run_with_state(call, entry); };
+  if (fit == Fit::Run && (plan_.module->flags & FR_MODULE_ARENA_FOR_ALIAS) != 0) return enter();
   const Evaluated bytes = plan_.arena_bytes.eval(frame.symbols, frame.pointers);
   if (bytes.value == 0 && !bytes.overflow) return enter();
   ArenaPool::Arena arena;

@@ -38,9 +38,9 @@ class Handle {
                       .ctx = &ctx,
                       .num_threads = ctx.num_threads,
                       .host = host_};
-    if (plan_.direct) [[likely]]
+    if (fit == Fit::RunAlias ? plan_.direct_alias : plan_.direct) [[likely]]
       return entry(nullptr, &call);
-    return run_prepared(frame, call, entry);
+    return run_prepared(frame, call, entry, fit);
   }
 
   // Whether the bound call is estimated to be long (kLongWork), or the estimate itself overflows.
@@ -66,7 +66,7 @@ class Handle {
 
  private:
   bool evaluates_long(const Frame& frame) const;
-  int32_t run_prepared(const Frame& frame, const FrCall& direct, FrRun entry);
+  int32_t run_prepared(const Frame& frame, const FrCall& direct, FrRun entry, Fit fit);
   int32_t run_with_state(const FrCall& call, FrRun entry);
 
   const std::shared_ptr<const Module> module_;

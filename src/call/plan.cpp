@@ -62,6 +62,14 @@ void plan_symbols(CallPlan& plan) {
       plan.explicit_symbols.push_back(static_cast<int32_t>(s));
       continue;
     }
+    if (symbol.source == FR_SYMBOL_DERIVED) {
+      Derived derived{static_cast<int32_t>(s), (symbol.flags & 1) != 0, PostfixExpr::make(symbol.solve, module)};
+      for (const int32_t needed : derived.expr.symbols())
+        if (needed >= derived.symbol)
+          throw contradiction(module, fmt::format("symbol '{}' is made from one that follows it", symbol.name));
+      plan.derived.push_back(std::move(derived));
+      continue;
+    }
     if (symbol.source > FR_SYMBOL_EXPLICIT || symbol.arg < 0 || static_cast<uint32_t>(symbol.arg) >= module.n_args)
       throw contradiction(module, fmt::format("symbol '{}' comes from a missing argument", symbol.name));
     ArgPlan& arg = plan.args[static_cast<size_t>(symbol.arg)];
@@ -105,7 +113,7 @@ void plan_checks(CallPlan& plan, const ArgPlan& arg, size_t first_own) {
       Check check{arg.index, static_cast<uint8_t>(axis), stride, PostfixExpr::make(code, *plan.module)};
       const int32_t symbol = check.expected.symbol();
       const auto defines = [&](const Step& step) {
-        return step.symbol == symbol && step.kind != Step::Kind::CheckExtent;
+        return step.symbol == symbol && step.kind != Step::Kind::CheckExtent && step.kind != Step::Kind::CheckGuard;
       };
       const auto defined = std::find_if(plan.steps.begin(), plan.steps.end(), defines);
       const bool known = symbol >= 0 && defined != plan.steps.end();
@@ -124,13 +132,43 @@ void plan_checks(CallPlan& plan, const ArgPlan& arg, size_t first_own) {
   }
 }
 
+// Guards that say that the extents of two axes are equal are made as soon as the later of the two is known, unless its
+// declared extent says the same. Steps of an optional argument may never run: what they define is left to the end. Sets
+// `made` for each guard that needs no more.
+void plan_guards(CallPlan& plan, const ArgPlan& arg, size_t first_own, std::vector<bool>& made) {
+  const size_t n_defines = plan.steps.size();
+  for (size_t g = 0; g < plan.guards.size(); ++g) {
+    const auto [a, b] = plan.guards[g].condition.equal_symbols();
+    if (a < 0 || a == b) continue;
+    size_t of_a = n_defines, of_b = n_defines;
+    for (size_t i = 0; i < n_defines; ++i) {
+      if (plan.steps[i].kind != Step::Kind::DefineExtent) continue;
+      if (plan.steps[i].symbol == a) of_a = i;
+      if (plan.steps[i].symbol == b) of_b = i;
+    }
+    const size_t later = std::max(of_a, of_b);
+    if (later == n_defines || later < first_own || arg.optional) continue;
+    const int32_t earlier = later == of_a ? b : a;
+    if (plan.args[source_of(plan, earlier)].optional) continue;
+    const uint8_t axis = plan.steps[later].axis;
+    const auto says_the_same = [&](const Step& step) {
+      return step.kind == Step::Kind::CheckExtent && step.axis == axis && step.symbol == earlier;
+    };
+    if (std::none_of(plan.steps.begin() + static_cast<ptrdiff_t>(first_own), plan.steps.end(), says_the_same))
+      plan.steps.push_back({Step::Kind::CheckGuard, axis, earlier, static_cast<int32_t>(g)});
+    made[g] = true;
+  }
+}
+
 void plan_steps(CallPlan& plan) {
   std::vector<std::pair<size_t, size_t>> ranges;
+  std::vector<bool> made(plan.guards.size());
   for (const ArgPlan& arg : plan.args) {
     const size_t first = plan.steps.size();
     if (arg.kind == FR_ARG_ARRAY) {
       plan_defines(plan, arg);
       plan_checks(plan, arg, first);
+      plan_guards(plan, arg, first, made);
     }
     ranges.emplace_back(first, plan.steps.size());
   }
@@ -138,6 +176,8 @@ void plan_steps(CallPlan& plan) {
     arg.steps = plan.steps.data() + ranges[static_cast<size_t>(arg.index)].first;
     arg.steps_end = plan.steps.data() + ranges[static_cast<size_t>(arg.index)].second;
   }
+  for (size_t g = 0; g < plan.guards.size(); ++g)
+    if (!made[g]) plan.late_guards.push_back(static_cast<int32_t>(g));
 }
 
 void plan_returns(CallPlan& plan) {
@@ -188,12 +228,9 @@ void plan_pairs(CallPlan& plan) {
 
 ShortWork plan_short_work(const CallPlan& plan) {
   ShortWork short_work{false, plan.work.symbols(), 0};
-  if (!plan.work.grows_with_symbols()) return short_work;
-  std::vector<int64_t> sizes(plan.module->n_symbols);
   const auto is_short = [&](int64_t size) {
-    std::fill(sizes.begin(), sizes.end(), size);
-    const Evaluated work = plan.work.eval(sizes.data(), nullptr);
-    return !work.overflow && work.value <= kLongWork;
+    const std::optional<int64_t> most = plan.work.most(size);
+    return most && *most <= kLongWork;
   };
   short_work.known = is_short(0);
   int64_t low = 0, high = kLongWork + 1;  // short at `low`; beyond kLongWork nothing is gained
@@ -229,12 +266,12 @@ CallPlan make_plan(const FrModule& module) {
   plan.module = &module;
   for (uint32_t i = 0; i < module.n_args; ++i) plan.args.push_back(plan_argument(module, i));
   plan_symbols(plan);
+  for (uint32_t i = 0; i < module.n_guards; ++i)
+    plan.guards.push_back({&module.guards[i], PostfixExpr::make(module.guards[i].condition, module, 1)});
   plan_steps(plan);
   plan_returns(plan);
   plan_pairs(plan);
   for (const PairPlan& pair : plan.pairs) plan.args[pair.written].ranged = plan.args[pair.other].ranged = true;
-  for (uint32_t i = 0; i < module.n_guards; ++i)
-    plan.guards.push_back({&module.guards[i], PostfixExpr::make(module.guards[i].condition, module, 1)});
   plan.arena_bytes = PostfixExpr::make(module.arena_bytes, module);
   plan.work = PostfixExpr::make(module.work, module);
   plan.short_work = plan_short_work(plan);
@@ -243,11 +280,14 @@ CallPlan make_plan(const FrModule& module) {
   for (uint32_t i = 0; i < plan.n_positional; ++i)
     if (plan.args[i].hidden) throw contradiction(module, "a hidden argument that is given by position");
   plan.stateless = (module.flags & FR_MODULE_STATELESS) != 0;
-  plan.plain =
-      plan.explicit_symbols.empty() && plan.late_checks.empty() && plan.guards.empty() && plan.return_extents.empty();
-  plan.direct = plan.stateless && plan.arena_bytes.is_zero();
+  plan.plain = plan.explicit_symbols.empty() && plan.derived.empty() && plan.late_checks.empty() &&
+               plan.late_guards.empty() && plan.return_extents.empty();
+  plan.direct_alias = plan.stateless && plan.arena_bytes.is_zero();
+  plan.direct = plan.direct_alias || (plan.stateless && (module.flags & FR_MODULE_ARENA_FOR_ALIAS) != 0);
   plan.strict_scalars = (module.flags & FR_MODULE_STRICT_SCALARS) != 0;
   plan.returns_tuple = (module.flags & FR_MODULE_RETURNS_TUPLE) != 0 || module.n_returns > 1;
+  plan.returns_none = plan.returns.empty() ||
+                      (plan.returns.size() == 1 && !plan.returns_tuple && plan.returns[0].kind == FR_RETURN_NONE);
   plan.frame = lay_out(plan);
   return plan;
 }

@@ -16,6 +16,7 @@ struct Step {
   enum class Kind : uint8_t {
     DefineExtent,  // symbols[symbol] = shape[axis]
     CheckExtent,   // shape[axis] must be symbols[symbol], which an earlier step defined; `index`: the check
+    CheckGuard,    // the same for the guard `index`, which says that two extents are equal
     DefineStride,  // symbols[symbol] = stride of axis in elements; 0 where the axis has at most one element
     Solve,         // the symbol is an expression of the extent or stride; `index`: into CallPlan::solves
   };
@@ -27,6 +28,13 @@ struct Step {
 
 struct Solve {
   bool stride;
+  bool may_be_negative;
+  PostfixExpr expr;
+};
+
+// A symbol that is an expression over earlier ones.
+struct Derived {
+  int32_t symbol;
   bool may_be_negative;
   PostfixExpr expr;
 };
@@ -106,9 +114,11 @@ struct CallPlan {
   std::vector<ReturnPlan> returns;
   std::vector<Step> steps;
   std::vector<Solve> solves;
+  std::vector<Derived> derived;  // in order
   std::vector<Check> checks;
   std::vector<int32_t> late_checks;  // those that no step makes
   std::vector<GuardPlan> guards;
+  std::vector<int32_t> late_guards;  // those that no step makes
   std::vector<PairPlan> pairs;
   std::vector<PostfixExpr> return_extents;
   std::vector<int32_t> explicit_symbols;  // given by keyword only, and required
@@ -117,8 +127,9 @@ struct CallPlan {
   FrameLayout frame{};
   uint32_t n_positional = 0;
   bool stateless = false, strict_scalars = false, returns_tuple = false;
-  bool direct = false;  // neither state nor arena: the module is entered without more
-  bool plain = false;   // all that follows the arguments' own checks is overlap
+  bool direct = false, direct_alias = false;  // neither state nor arena: `run`, `run_alias` is entered without more
+  bool returns_none = false;                  // every call that succeeds gives None
+  bool plain = false;                         // all that follows the arguments' own checks is overlap
 };
 
 // Reads the whole descriptor and verifies it: expressions, indices, ranks, element types. Raises Incompatible for one

@@ -16,6 +16,7 @@ const ArgPlan& arg_at(const CallPlan& plan, int32_t index) { return plan.args[st
 // "a.shape[0]", "a.strides[0]", or the name of the scalar: where a symbol's value comes from.
 std::string source_text(const CallPlan& plan, const FrSymbol& symbol) {
   if (symbol.source == FR_SYMBOL_EXPLICIT) return symbol.name;
+  if (symbol.source == FR_SYMBOL_DERIVED) return text_of(symbol.solve, *plan.module);
   const char* name = arg_at(plan, symbol.arg).declared->name;
   if (symbol.source == FR_SYMBOL_SCALAR) return name;
   return fmt::format("{}.{}[{}]", name, symbol.source == FR_SYMBOL_EXTENT ? "shape" : "strides", symbol.axis);
@@ -54,15 +55,26 @@ std::string dense_strides_text(const Frame& frame, const ArgPlan& arg) {
   return tuple_text(strides.data(), arg.rank);
 }
 
+// What to pass instead of an array in the wrong place: a copy of one that is written would not show what was written.
+std::string copied(const ArgPlan& arg) {
+  return arg.written ? "the program writes it, so make it an array of memory of its own"
+                     : fmt::format("pass {}.copy()", arg.declared->name);
+}
+
 std::string strides_sentence(const Frame& frame, const ArgPlan& arg) {
   const char* name = arg.declared->name;
   const std::string got = tuple_text(frame.arrays[arg.index].byte_strides, arg.rank);
   if (arg.layout == FR_LAYOUT_INNER)
     return fmt::format(
-        "'{}' needs unit stride ({} bytes) along axis {}, but its strides are {} bytes; pass a copy of "
-        "that layout, or declare order='any'.",
-        name, arg.item, arg.inner_axis, got);
+        "'{}' needs unit stride ({} bytes) along axis {}, but its strides are {} bytes; {}, or declare order='any'.",
+        name, arg.item, arg.inner_axis, got,
+        arg.written ? "the program writes it, so make the array in that layout" : "pass a copy of that layout");
   const bool f = arg.layout == FR_LAYOUT_F;
+  if (arg.written)  // a copy would not show the caller what was written
+    return fmt::format(
+        "'{}' must be contiguous in {} order with strides {} bytes, but its strides are {} bytes; the program writes "
+        "it, so make the array in that order, or declare order='any'.",
+        name, f ? 'F' : 'C', dense_strides_text(frame, arg), got);
   return fmt::format(
       "'{}' must be contiguous in {} order with strides {} bytes, but its strides are {} bytes; pass "
       "numpy.{}({}), or declare order='any'.",
@@ -158,20 +170,22 @@ std::string sentence(const CallPlan& plan, const Frame& frame) {
       return fmt::format("'{}' is read-only, but the program writes to it; pass a writable array.", name);
     case Reason::Misaligned:
       return fmt::format(
-          "'{}' is not aligned: it begins {} bytes past a multiple of its alignment ({} bytes items); "
-          "pass {}.copy().",
-          name, m.got, arg->item, name);
+          "'{}' is not aligned: it begins {} bytes past a multiple of its alignment ({} bytes items); {}.", name, m.got,
+          arg->item, copied(*arg));
     case Reason::Strides:
       return strides_sentence(frame, *arg);
     case Reason::StrideMultiple:
-      return fmt::format(
-          "'{}' has stride {} bytes along axis {}, which is no multiple of its item size {}; pass "
-          "{}.copy().",
-          name, m.got, m.axis, arg->item, name);
+      return fmt::format("'{}' has stride {} bytes along axis {}, which is no multiple of its item size {}; {}.", name,
+                         m.got, m.axis, arg->item, copied(*arg));
     case Reason::SelfOverlap:
-      return fmt::format("'{}' is written, but elements of it share memory: shape {}, strides {} bytes; pass a copy.",
-                         name, given_shape(frame, *arg), tuple_text(frame.arrays[m.arg].byte_strides, arg->rank));
+      return fmt::format(
+          "'{}' is written, but elements of it share memory: shape {}, strides {} bytes; pass an array of its "
+          "own memory.",
+          name, given_shape(frame, *arg), tuple_text(frame.arrays[m.arg].byte_strides, arg->rank));
     case Reason::Solve:
+      if (m.arg < 0)
+        return fmt::format("'{}' = {} does not fit into 64 bits.", symbol_at(plan, m.index).name,
+                           source_text(plan, symbol_at(plan, m.index)));
       return fmt::format("'{}': {} = {} gives no value for '{}'.", name, source_text(plan, symbol_at(plan, m.index)),
                          m.got, symbol_at(plan, m.index).name);
     case Reason::Negative: {
@@ -241,6 +255,12 @@ std::string recorded_sentence(const RecordedError& e, const std::string& message
                              : fmt::format("{} bytes of memory cannot be had", e.values[0]);
     case FR_ERR_UNDEFINED:
       return message.empty() ? "a name was read before it was assigned" : message;
+    case FR_ERR_OVERFLOW:
+      return message.empty() ? "a Python int does not fit into 64 bits" : message;
+    case FR_ERR_ZERO_DIVISION:
+      return message.empty() ? "division by zero" : message;
+    case FR_ERR_STATUS:
+      return fmt::format("the native function returned the status {}", e.values[0]);
     default:
       return message.empty() ? fmt::format("the program failed with error {} ({})", e.code, e.values[0]) : message;
   }
@@ -253,8 +273,14 @@ Builtin builtin_of_code(int32_t code) {
     case FR_ERR_MEMORY:
       return Builtin::Memory;
     case FR_ERR_ASSERT:
-    case FR_ERR_UNDEFINED:
+    case FR_ERR_STATUS:
       return Builtin::Runtime;
+    case FR_ERR_UNDEFINED:
+      return Builtin::UnboundLocal;
+    case FR_ERR_OVERFLOW:
+      return Builtin::Overflow;
+    case FR_ERR_ZERO_DIVISION:
+      return Builtin::ZeroDivision;
     default:
       return Builtin::Value;
   }

@@ -4,12 +4,6 @@
 
 namespace ferrule {
 
-IntegerRange range_of(DType integer) {
-  const int bits = 8 * item_size(integer);
-  if (kind_of(integer) == DTypeKind::Unsigned) return {0, ~uint64_t{0} >> (64 - bits)};
-  return {-1 - static_cast<int64_t>(~uint64_t{0} >> (65 - bits)), ~uint64_t{0} >> (65 - bits)};
-}
-
 void store_integer(void* slot, DType integer, uint64_t bits) {
   std::memcpy(slot, &bits, static_cast<size_t>(item_size(integer)));  // little endian
 }

@@ -24,13 +24,6 @@ void write_as(void* p, T value) {
   std::memcpy(p, &value, sizeof value);
 }
 
-// The smallest and largest value of an integer type; `high` is unsigned so that uint64 fits.
-struct IntegerRange {
-  int64_t low;
-  uint64_t high;
-};
-IntegerRange range_of(DType integer);
-
 // Stores the low bytes of a two's complement value; the caller has checked the range.
 void store_integer(void* slot, DType integer, uint64_t bits);
 // Stores a real value as float32 or float64.

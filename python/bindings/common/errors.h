@@ -40,6 +40,10 @@ inline const char* class_name(const Error& error) {
       return "UserRuntimeError";
     case Builtin::Memory:
       return "UserMemoryError";
+    case Builtin::UnboundLocal:
+      return "UserUnboundLocalError";
+    case Builtin::ZeroDivision:
+      return "UserZeroDivisionError";
     case Builtin::None:
       break;
   }

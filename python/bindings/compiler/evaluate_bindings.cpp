@@ -91,16 +91,32 @@ nb::object to_python(const Program& program, const Result& declared, const EvalR
   return type.weak ? scalar.attr("item")() : scalar;
 }
 
+Builtin builtin_of_code(int32_t code) {
+  switch (code) {
+    case FR_ERR_INDEX:
+      return Builtin::Index;
+    case FR_ERR_MEMORY:
+      return Builtin::Memory;
+    case FR_ERR_ASSERT:
+      return Builtin::Runtime;
+    case FR_ERR_UNDEFINED:
+      return Builtin::UnboundLocal;
+    case FR_ERR_OVERFLOW:
+      return Builtin::Overflow;
+    case FR_ERR_ZERO_DIVISION:
+      return Builtin::ZeroDivision;
+    default:
+      return Builtin::Value;
+  }
+}
+
 Error trap_error(const Program& program, const EvalTrap& trap) {
   std::string where;
   if (trap.site >= 0 && trap.site < static_cast<int>(program.sites.size())) {
     const Site& site = program.sites[trap.site];
     where = fmt::format(" at {}:{} {}", site.file, site.line, site.what);
   }
-  const Builtin builtin = trap.code == FR_ERR_INDEX                                     ? Builtin::Index
-                          : trap.code == FR_ERR_MEMORY                                  ? Builtin::Memory
-                          : trap.code == FR_ERR_ASSERT || trap.code == FR_ERR_UNDEFINED ? Builtin::Runtime
-                                                                                        : Builtin::Value;
+  const Builtin builtin = builtin_of_code(trap.code);
   return user_error(fmt::format("A check of the program failed with code {}{}.", trap.code, where), builtin);
 }
 

@@ -9,6 +9,7 @@
 
 #include "index/expr.h"
 #include "index/facts.h"
+#include "index/range.h"
 
 namespace nb = nanobind;
 
@@ -157,6 +158,14 @@ void bind_facts(nb::module_& m) {
             return facts.prove({relation, left, right});
           },
           nb::arg("relation"), nb::arg("left"), nb::arg("right"))
+      .def(
+          "fits_int64",
+          [](const Facts& facts, const Expr& expr, const Symbols& symbols) {
+            const Int64Fit fit = fit_int64(expr, facts, symbols);
+            return nb::make_tuple(fit.low, fit.high);
+          },
+          nb::arg("expr"), nb::arg("symbols"),
+          "Whether the expression is certain to be no less than the smallest, and no more than the largest int64.")
       .def("prove_nonnegative", &Facts::prove_nonnegative, nb::arg("expr"))
       .def("prove_equal", &Facts::prove_equal, nb::arg("a"), nb::arg("b"))
       .def("upper_bound", &Facts::upper_bound, nb::arg("expr"))

@@ -77,6 +77,16 @@ std::string toolchain_identity(const std::string& compiler, Store& store) {
   }
 }
 
+// Fills the store's answers of the compiler about itself ahead of the compile that needs them. What fails here fails
+// again there and is reported then.
+void probe_toolchain(const std::string& compiler, const std::string& target, Store& store) {
+  try {
+    const ProbeCache probes = store.probes();
+    resolve_target(target, find_toolchain(compiler, probes), probes);
+  } catch (const Error&) {
+  }
+}
+
 void bind_store(nb::module_& m) {
   nb::class_<Store>(m, "Store", "Compiled programs on disk, by the digest of all that they depend on.")
       .def(
@@ -171,6 +181,8 @@ void bind_artifact(nb::module_& m) {
       nb::arg("bytes"));
   m.def("default_store_root", &default_store_root);
   m.def("environment_flags", &environment_flags, "The words of CXXFLAGS; to be read once and given as extra_flags.");
+  m.def("probe_toolchain", &probe_toolchain, Unlocked(), nb::arg("compiler"), nb::arg("target"), nb::arg("store"),
+        "Ask the C++ compiler who it is and what the target means, where the store does not know it yet.");
   m.def("toolchain_identity", &toolchain_identity, Unlocked(), nb::arg("compiler"), nb::arg("store"),
         "Digest of who the C++ compiler is (`compiler`, else CXX, else PATH); empty where none can be used.");
   m.def("host_features", &host_features, "The CPU features of this host, by the compilers' names.");

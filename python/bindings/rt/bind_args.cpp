@@ -64,7 +64,7 @@ int same_value(PyObject* a, PyObject* b) {
 
 bool names_in_order(const Target& target, Py_ssize_t nargs, PyObject* kwnames) {
   const Py_ssize_t n_names = PyTuple_GET_SIZE(kwnames);
-  if (nargs + n_names != static_cast<Py_ssize_t>(target.args.size()) ||
+  if (nargs + n_names != static_cast<Py_ssize_t>(target.args.size()) || nargs < target.n_positional_only ||
       nargs > static_cast<Py_ssize_t>(target.plan().n_positional))
     return false;
   const ArgTarget* const named = target.args.data() + nargs;
@@ -92,6 +92,7 @@ Outcome gather(const Target& target, PyObject* const* args, Py_ssize_t nargs, Py
     PyObject* name = PyTuple_GET_ITEM(kwnames, k);
     PyObject* value = args[nargs + k];
     const int32_t i = argument_named(target, name, n_given + static_cast<size_t>(k));
+    if (i >= 0 && i < target.n_positional_only) return miss(problem, Wrong::PositionalOnly, i);
     if (i < 0) {
       const Outcome taken = take_symbol(target, name, value, frame, problem);
       if (taken != Outcome::Done) return taken;
@@ -112,11 +113,22 @@ Outcome gather(const Target& target, PyObject* const* args, Py_ssize_t nargs, Py
   return Outcome::Done;
 }
 
+PyObject* value_of_slot(const Variable& variable) {
+  PyObject* value = PyObject_GetAttr(variable.container, variable.key);
+  if (value == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();  // the slot is empty
+  Py_XDECREF(value);
+  return value;
+}
+
 Outcome compare_variable(const GlobalGuard& guard, PyObject* value, Problem& problem) {
   if (PyErr_Occurred() != nullptr) return Outcome::Raised;
   Py_XINCREF(value);  // the comparison may run Python code that rebinds the variable
-  const int same = value == nullptr ? 0 : same_value(value, guard.expected);
+  int same = value == nullptr || guard.expected == nullptr ? 0 : same_value(value, guard.expected);
   Py_XDECREF(value);
+  if (same < 0 && PyErr_ExceptionMatches(PyExc_ValueError)) {  // containers of arrays have no truth
+    PyErr_Clear();
+    same = 0;
+  }
   if (same < 0) return Outcome::Raised;
   return same == 1 ? Outcome::Done : miss(problem, Wrong::GlobalChanged, -1, guard.variable.key);
 }
@@ -148,6 +160,9 @@ Outcome bind_array_slowly(const Target& target, const ArgPlan& arg, PyObject* ob
     const int masked = is_masked_array(object);
     if (masked < 0) return Outcome::Raised;
     if (masked == 1) return miss(problem, Wrong::Masked, arg.index, object);
+    const int other = has_other_operators(object);
+    if (other < 0) return Outcome::Raised;
+    if (other == 1) return miss(problem, Wrong::Subclass, arg.index, object);
   }
   auto* array = reinterpret_cast<PyArrayObject*>(object);
   if (dtype_of(PyArray_DESCR(array)) != arg.dtype) return miss(problem, Wrong::ArrayDtype, arg.index, object);

@@ -21,8 +21,13 @@ inline bool in_declared_order(const Target& target, Py_ssize_t nargs, PyObject* 
 Outcome gather(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, PyObject** given,
                Frame& frame, Problem& problem);
 
+// The value of a slot, which keeps it alive; null, without an error unless PyErr_Occurred(), where it is unset.
+PyObject* value_of_slot(const Variable& variable);
+
 // A borrowed reference; null, without an error unless PyErr_Occurred(), where the variable is unset.
 inline PyObject* value_of(const Variable& variable) {
+  if (variable.slot) [[unlikely]]
+    return value_of_slot(variable);
   if (variable.key != nullptr) [[likely]]
     return PyDict_GetItemWithError(variable.container, variable.key);
   return PyCell_GET(variable.container);
@@ -35,7 +40,7 @@ Outcome compare_variable(const GlobalGuard& guard, PyObject* value, Problem& pro
 // and where CPython has no such number any more.
 inline uint64_t version_of(const Variable& variable) {
 #if PY_VERSION_HEX < 0x030C0000
-  if (variable.key != nullptr) [[likely]]
+  if (variable.key != nullptr && !variable.slot) [[likely]]
     return reinterpret_cast<PyDictObject*>(variable.container)->ma_version_tag;
 #endif
   (void)variable;
@@ -49,7 +54,7 @@ inline Outcome check_globals(const Target& target, Problem& problem) {
     if (version != 0 && version == guard.seen) [[likely]]
       continue;
     PyObject* value = value_of(guard.variable);
-    if (value == guard.expected) [[likely]] {
+    if (value == guard.expected && (value != nullptr || PyErr_Occurred() == nullptr)) [[likely]] {
       guard.seen = version;
       continue;
     }
@@ -90,11 +95,9 @@ int same_value(PyObject* a, PyObject* b);
   int64_t bytes = own.item;
   for (int32_t axis = 0; axis < own.rank; ++axis) {
     const int64_t extent = shape[axis];
-    int64_t& symbol = symbols[own.axes[axis].symbol];
     bytes *= extent;
-    if (own.axes[axis].defines)
-      symbol = extent;
-    else if (symbol != extent) [[unlikely]]
+    symbols[own.axes[axis].defines] = extent;
+    if (symbols[own.axes[axis].equals] != extent) [[unlikely]]
       return false;
   }
   char* const low = bytes != 0 ? data : nullptr;

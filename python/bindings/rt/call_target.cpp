@@ -58,6 +58,11 @@ Called run_for_results(const Target& target, Fit fit, PyObject* const* given, Fr
     result = build_results(target, frame, ctx, given, made.data());
   else
     release_results(target, made.data());
+  if (target.finish != nullptr && result != nullptr) [[unlikely]] {
+    PyObject* plain = result;
+    result = PyObject_CallOneArg(target.finish, plain);
+    Py_DECREF(plain);
+  }
   return {result, result != nullptr ? Outcome::Done : Outcome::Raised};
 }
 

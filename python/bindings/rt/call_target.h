@@ -89,7 +89,7 @@ template <bool kRuns>
   const Outcome bound = bind(target, given, attempt, fit);
   if (!kRuns || bound != Outcome::Done) [[unlikely]]
     return {nullptr, bound};
-  if (!target.plan().returns.empty()) return run_for_results(target, fit, given, attempt.frame);
+  if (!target.plan().returns_none) return run_for_results(target, fit, given, attempt.frame);
   FrCallCtx ctx(target.plan().module);
   if (!run(target, fit, attempt.frame, ctx)) [[unlikely]]
     return {nullptr, Outcome::Raised};

@@ -146,19 +146,22 @@ PyObject* function_get(PyObject* self, PyObject* instance, PyObject*) {
 }
 
 PyObject* function_add(PyObject* self, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"kernel", "globals_guard", "hidden", "statics", "defaults", "overlap_only", nullptr};
+  static const char* names[] = {"kernel",       "globals_guard", "hidden",          "statics", "defaults",
+                                "overlap_only", "finish",        "positional_only", nullptr};
   PyObject *kernel = nullptr, *globals = nullptr, *hidden = nullptr, *statics = nullptr, *defaults = nullptr;
+  PyObject* finish = nullptr;
   int overlap_only = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOOp:_add", const_cast<char**>(names), &kernel, &globals, &hidden,
-                                   &statics, &defaults, &overlap_only))
+  Py_ssize_t positional_only = 0;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOOpOn:_add", const_cast<char**>(names), &kernel, &globals,
+                                   &hidden, &statics, &defaults, &overlap_only, &finish, &positional_only))
     return nullptr;
   if (!is_kernel(kernel)) {
     PyErr_SetString(PyExc_TypeError, "A specialisation is a Kernel.");
     return nullptr;
   }
   FunctionObject* function = as_function(self);
-  PyObject* made =
-      make_specialisation(kernel, !function->annotated, overlap_only != 0, statics, defaults, globals, hidden);
+  PyObject* made = make_specialisation(kernel, !function->annotated, overlap_only != 0, statics, defaults, globals,
+                                       hidden, finish, positional_only);
   if (made == nullptr) return nullptr;
   try {
     function->specialisations->push_back(made);
@@ -277,12 +280,16 @@ PyObject* function_init_subclass(PyObject* type, PyObject*) {
 
 PyMethodDef function_methods[] = {
     {"_add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function_add)), METH_VARARGS | METH_KEYWORDS,
-     "_add(kernel, globals_guard=None, hidden=None, statics=None, defaults=None, overlap_only=False)\n--\n\n"
-     "Adds a specialisation and returns its number. globals_guard: (dict or cell, key, expected) each, compared by\n"
-     "identity, then by type and value; hidden: (dict or cell, key) of each hidden array, fetched at the call; "
+     "_add(kernel, globals_guard=None, hidden=None, statics=None, defaults=None, overlap_only=False, "
+     "finish=None,\n     positional_only=0)\n--\n\n"
+     "Adds a specialisation and returns its number. globals_guard: (dict, cell or object with slots, key, expected)\n"
+     "each, compared by identity, then by type and value, without `expected` where the key must not be there; hidden: "
+     "(dict or cell, key) of each hidden array, fetched at the call; "
      "statics:\n"
      "values of static arguments by name; defaults: values of arguments that a call may leave out, by name;\n"
-     "overlap_only: takes only calls in which a written array overlaps another argument."},
+     "overlap_only: takes only calls in which a written array overlaps another argument; finish: makes the result "
+     "from\n"
+     "what the module returns; positional_only: so many leading arguments cannot be given by name."},
     {"_call", function_call_one, METH_VARARGS,
      "_call(index, args, kwargs)\n--\n\nCalls one specialisation, and raises where it does not fit."},
     {"_matches", function_matches, METH_VARARGS,

@@ -70,4 +70,17 @@ int is_masked_array(PyObject* array) {
   return result;
 }
 
+int has_other_operators(PyObject* array) {
+  for (const char* name : {"__array_ufunc__", "__mul__", "__add__"}) {
+    PyObject* own = PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(array)), name);
+    PyObject* plain =
+        own == nullptr ? nullptr : PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyArray_Type), name);
+    const int differs = plain == nullptr ? -1 : own != plain;
+    Py_XDECREF(own);
+    Py_XDECREF(plain);
+    if (differs != 0) return differs;
+  }
+  return 0;
+}
+
 }  // namespace ferrule::python

@@ -32,6 +32,9 @@ PyArray_Descr* descr_of(DType dtype);
 // Whether the array is a numpy.ma.MaskedArray; -1 with a Python error set.
 int is_masked_array(PyObject* array);
 
+// Whether a subclass of ndarray replaces what the operators do, as numpy.matrix does. -1 with a Python error set.
+int has_other_operators(PyObject* array);
+
 inline const int64_t* shape_of(PyArrayObject* array) { return reinterpret_cast<const int64_t*>(PyArray_DIMS(array)); }
 inline const int64_t* strides_of(PyArrayObject* array) {
   return reinterpret_cast<const int64_t*>(PyArray_STRIDES(array));

@@ -90,10 +90,18 @@ Sentence sentence(const Target& target, const Problem& p) {
           Builtin::Type};
     case Wrong::Missing:
       return {fmt::format("'{}' is missing; the signature is {}.", name, signature(target)), Builtin::Type};
+    case Wrong::PositionalOnly:
+      return {
+          fmt::format("'{}' is positional-only, but is given by name; the signature is {}.", name, signature(target)),
+          Builtin::Type};
     case Wrong::NotAnArray:
       return {not_an_array(*arg, p.object), Builtin::Type};
     case Wrong::Masked:
       return {fmt::format("'{}' is a masked array, whose mask would be ignored; pass {}.filled(value).", name, name),
+              Builtin::Type};
+    case Wrong::Subclass:
+      return {fmt::format("'{}' is {}, whose operators differ from those of numpy.ndarray; pass numpy.asarray({}).",
+                          name, kind_of_object(p.object), name),
               Builtin::Type};
     case Wrong::ArrayDtype:
       return {dtype_sentence(target, p), Builtin::Type};

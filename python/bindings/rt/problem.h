@@ -16,8 +16,10 @@ enum class Wrong : uint8_t {
   UnknownName,  // object: the keyword
   Doubled,      // argument given by position and by keyword
   Missing,
+  PositionalOnly,
   NotAnArray,  // object: what was given
   Masked,
+  Subclass,       // object: an array whose type computes in its own way
   ArrayDtype,     // object: the array
   ScalarKind,     // object: what was given
   ScalarRange,    // object: what was given

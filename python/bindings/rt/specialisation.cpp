@@ -50,7 +50,7 @@ bool add_specialisation_type(PyObject* module) {
 }
 
 PyObject* make_specialisation(PyObject* kernel, bool exact, bool overlap_only, PyObject* statics, PyObject* defaults,
-                              PyObject* globals, PyObject* hidden) {
+                              PyObject* globals, PyObject* hidden, PyObject* finish, Py_ssize_t n_positional_only) {
   PyObject* self = specialisation_type->tp_alloc(specialisation_type, 0);
   if (self == nullptr) return nullptr;
   SpecialisationObject* s = as_specialisation(self);
@@ -60,6 +60,8 @@ PyObject* make_specialisation(PyObject* kernel, bool exact, bool overlap_only, P
     const Target& own = *reinterpret_cast<KernelObject*>(kernel)->target;
     s->target->exact = exact;
     s->target->overlap_only = overlap_only;
+    s->target->n_positional_only = n_positional_only;
+    if (finish != nullptr && finish != Py_None) s->target->finish = Py_NewRef(finish);
     s->target->release_gil = own.release_gil;
     if (fill_target(*s->target, own.handle) && specialise_target(*s->target, statics, defaults, globals, hidden))
       return self;

@@ -13,8 +13,9 @@ struct SpecialisationObject {
 
 bool add_specialisation_type(PyObject* module);
 
-// A new reference; null with a Python error set. The other arguments are those of specialise_target().
+// A new reference; null with a Python error set. The others are those of specialise_target() and
+// Target.
 PyObject* make_specialisation(PyObject* kernel, bool exact, bool overlap_only, PyObject* statics, PyObject* defaults,
-                              PyObject* globals, PyObject* hidden);
+                              PyObject* globals, PyObject* hidden, PyObject* finish, Py_ssize_t n_positional_only);
 
 }  // namespace ferrule::python

@@ -29,17 +29,20 @@ void assign(PyObject*& slot, PyObject* value) {
 bool take_axes(const ArgPlan& plan, uint32_t n_symbols, ArgTarget& arg) {
   if (plan.rank > ArgTarget::kAxes || n_symbols > UINT16_MAX) return false;
   const auto unread = static_cast<uint16_t>(n_symbols);
-  for (AxisTarget& axis : arg.axes) axis = {unread, true};
+  for (AxisTarget& axis : arg.axes) axis = {unread, unread};
   for (const Step* step = plan.steps; step != plan.steps_end; ++step) {
     AxisTarget& axis = arg.axes[step->axis];
-    const bool defines = step->kind == Step::Kind::DefineExtent;
-    if (axis.symbol != unread || (!defines && step->kind != Step::Kind::CheckExtent)) return false;
-    axis = {static_cast<uint16_t>(step->symbol), defines};
+    const bool checks = step->kind == Step::Kind::CheckExtent || step->kind == Step::Kind::CheckGuard;
+    if (!checks && step->kind != Step::Kind::DefineExtent) return false;
+    uint16_t& slot = checks ? axis.equals : axis.defines;
+    if (slot != unread) return false;
+    slot = static_cast<uint16_t>(step->symbol);
   }
   for (int32_t checked = 0; checked < plan.rank; ++checked)
     for (int32_t later = checked + 1; later < plan.rank; ++later)
-      if (!arg.axes[checked].defines && arg.axes[later].defines && arg.axes[checked].symbol == arg.axes[later].symbol)
-        return false;
+      if (arg.axes[checked].equals != unread && arg.axes[later].defines == arg.axes[checked].equals) return false;
+  for (AxisTarget& axis : arg.axes)
+    if (axis.equals == unread) axis.equals = axis.defines;
   return true;
 }
 
@@ -103,17 +106,20 @@ bool take_values(Target& target, PyObject* values, PyObject* ArgTarget::* slot) 
   return true;
 }
 
-// Reads (container, key, ...) of `size` items from a tuple; the items stay borrowed.
+// Reads (container, key, ...) of at least two and at most `size` items from a tuple; the items stay borrowed.
 bool take_variable(PyObject* entry, Py_ssize_t size, Variable& variable) {
-  if (!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) != size) {
+  if (!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) < 2 || PyTuple_GET_SIZE(entry) > size) {
     PyErr_Format(PyExc_TypeError, "A variable is a tuple of %zd items: a dict or cell, a key%s.", size,
                  size == 3 ? ", the expected value" : "");
     return false;
   }
   PyObject* container = PyTuple_GET_ITEM(entry, 0);
   PyObject* key = PyTuple_GET_ITEM(entry, 1);
-  if (!PyCell_Check(container) && !PyDict_Check(container)) {
-    PyErr_SetString(PyExc_TypeError, "A variable lives in a dict or in a closure cell.");
+  variable.slot = !PyCell_Check(container) && !PyDict_Check(container);
+  if (variable.slot && PyTuple_GET_SIZE(entry) != 3) {
+    PyErr_SetString(PyExc_TypeError, size == 3
+                                         ? "A slot comes as a tuple of 3 items: the object, a key, the expected value."
+                                         : "An array lives in a dict or in a closure cell.");
     return false;
   }
   assign(variable.container, container);
@@ -130,7 +136,7 @@ bool take_globals(Target& target, PyObject* globals) {
     PyObject* entry = PyTuple_GET_ITEM(entries, i);
     GlobalGuard& guard = target.globals.emplace_back();
     ok = take_variable(entry, 3, guard.variable);
-    if (ok) assign(guard.expected, PyTuple_GET_ITEM(entry, 2));
+    if (ok && PyTuple_GET_SIZE(entry) == 3) assign(guard.expected, PyTuple_GET_ITEM(entry, 2));
   }
   Py_DECREF(entries);
   return ok;
@@ -202,6 +208,7 @@ bool specialise_target(Target& target, PyObject* statics, PyObject* defaults, Py
 }
 
 int traverse_target(const Target& target, visitproc visit, void* arg) {
+  Py_VISIT(target.finish);
   for (const ArgTarget& a : target.args) {
     Py_VISIT(a.fallback);
     Py_VISIT(a.fixed);
@@ -236,6 +243,7 @@ void clear_target(Target& target) {
   }
   for (PyObject* name : old.symbol_names) Py_XDECREF(name);
   Py_XDECREF(old.seen_names);
+  Py_XDECREF(old.finish);
   for (PyArray_Descr* descr : old.return_descrs) Py_XDECREF(descr);
   for (GlobalGuard& g : old.globals) {
     drop(g.variable);

@@ -12,8 +12,8 @@ namespace ferrule::python {
 
 // What the extent of an axis does: the steps of most arrays (call/plan.h) in a shape that a call reads at once.
 struct AxisTarget {
-  uint16_t symbol = 0;  // that it defines or must equal; a free axis defines one that nobody reads
-  bool defines = false;
+  uint16_t defines = 0;  // symbol; one that nobody reads where the axis defines none
+  uint16_t equals = 0;   // symbol; the defined one where the axis must equal none
 };
 
 // Everything that a call looks at for an argument, in one cache line.
@@ -33,16 +33,18 @@ struct alignas(64) ArgTarget {
 };
 static_assert(sizeof(ArgTarget) == 64);
 
-// A name that the program read while it was captured: a key of a dict (a module's globals) or a closure cell.
+// A name that the program read while it was captured: a key of a dict (a module's globals), a closure cell, or an
+// attribute in a slot of an object without a dict.
 struct Variable {
-  PyObject* container = nullptr;  // a dict or a cell
+  PyObject* container = nullptr;  // a dict, a cell or an object with slots
   PyObject* key = nullptr;        // null for a cell
+  bool slot = false;
 };
 
 struct GlobalGuard {
   Variable variable;
-  PyObject* expected = nullptr;
-  mutable uint64_t seen = 0;  // version of the dict in which the variable was the expected object; 0: none
+  PyObject* expected = nullptr;  // null: the key must not be there
+  mutable uint64_t seen = 0;     // version of the dict in which the variable was the expected object; 0: none
 };
 
 struct HiddenArray {
@@ -65,6 +67,8 @@ struct Target {
   bool exact = false;
   bool overlap_only = false;  // slow but right for overlapping arguments: others have a faster specialisation
   bool has_hidden = false;
+  PyObject* finish = nullptr;  // makes what the program returns from the tuple of its results; null: nothing to do
+  Py_ssize_t n_positional_only = 0;  // leading arguments that cannot be given by name
 
   Py_ssize_t n_by_position = -1;  // all arguments, where all may come by position; else -1
   // The names of a call that had them in declared order, a constant of the calling code: seeing it again is enough.
@@ -81,9 +85,9 @@ struct Target {
 // with a Python error set.
 bool fill_target(Target& target, std::shared_ptr<Handle> handle);
 
-// Replaces defaults or fixed values by name from dicts (null: none); reads `globals`, a sequence of (dict or cell, key,
-// expected), and `hidden`, a sequence of (dict or cell, key) in the order of the hidden arguments (null: none). False
-// with a Python error set.
+// Replaces defaults or fixed values by name from dicts (null: none); reads `globals`, a sequence of (dict, cell or
+// object with slots, key, expected), without `expected` where the key must not be there, and `hidden`, a sequence of
+// (dict or cell, key) in the order of the hidden arguments (null: none). False with a Python error set.
 bool specialise_target(Target& target, PyObject* statics, PyObject* defaults, PyObject* globals, PyObject* hidden);
 
 // For the garbage collector.

@@ -38,19 +38,43 @@ Evaluated evaluate(const Code& code, int64_t n, int64_t m, double x = 0) {
 
 Code binary(int64_t op) { return {FR_X_SYMBOL, 0, FR_X_SYMBOL, 1, op}; }
 
-TEST(PostfixExpr, TellsItsSymbolsAndWhetherItGrows) {
-  const Fixture fixture;
-  const auto make = [&](const Code& code) {
-    return PostfixExpr::make({code.data(), static_cast<uint32_t>(code.size())}, fixture.module);
-  };
+PostfixExpr make(const Code& code) {
+  static const Fixture fixture;
+  return PostfixExpr::make({code.data(), static_cast<uint32_t>(code.size())}, fixture.module);
+}
+
+TEST(PostfixExpr, TellsItsSymbols) {
   const PostfixExpr product = make({FR_X_SYMBOL, 1, FR_X_SYMBOL, 0, FR_X_MUL, FR_X_SYMBOL, 1, FR_X_ADD});
   EXPECT_EQ(product.symbols(), (std::vector<int32_t>{1, 0}));
-  EXPECT_TRUE(product.grows_with_symbols());
-  EXPECT_TRUE(make({FR_X_CONST, 3}).grows_with_symbols());
-  EXPECT_FALSE(make({FR_X_CONST, -3}).grows_with_symbols());
-  EXPECT_FALSE(make(binary(FR_X_SUB)).grows_with_symbols());
-  EXPECT_FALSE(make(binary(FR_X_FLOORDIV)).grows_with_symbols());
-  EXPECT_FALSE(make({FR_X_SYMBOL, 0, FR_X_NEG}).grows_with_symbols());
+  EXPECT_EQ(make(binary(FR_X_EQ)).equal_symbols(), std::pair(0, 1));
+  EXPECT_EQ(make(binary(FR_X_LE)).equal_symbols(), std::pair(-1, -1));
+}
+
+TEST(PostfixExpr, ComparesASymbolWithAConstant) {
+  for (const int64_t n : {1, 2, 3}) {
+    EXPECT_EQ(evaluate({FR_X_CONST, 2, FR_X_SYMBOL, 0, FR_X_LE}, n, 0).value, 2 <= n);
+    EXPECT_EQ(evaluate({FR_X_SYMBOL, 0, FR_X_CONST, 2, FR_X_LE}, n, 0).value, n <= 2);
+    EXPECT_EQ(evaluate({FR_X_SYMBOL, 0, FR_X_CONST, 2, FR_X_EQ}, n, 0).value, n == 2);
+    EXPECT_EQ(evaluate({FR_X_CONST, 2, FR_X_SYMBOL, 0, FR_X_EQ}, n, 0).value, 2 == n);
+  }
+}
+
+TEST(PostfixExpr, BoundsItsValue) {
+  EXPECT_EQ(make({FR_X_CONST, -3}).most(9), -3);
+  EXPECT_EQ(make(binary(FR_X_MUL)).most(9), 81);
+  EXPECT_EQ(make(binary(FR_X_SUB)).most(9), 9);
+  EXPECT_EQ(make({FR_X_SYMBOL, 0, FR_X_CONST, -4, FR_X_MUL}).most(9), 0);
+  EXPECT_EQ(make({FR_X_SYMBOL, 0, FR_X_CONST, 2, FR_X_FLOORDIV}).most(9), 4);
+  EXPECT_EQ(make(binary(FR_X_FLOORDIV)).most(9), std::nullopt);
+  EXPECT_EQ(make({FR_X_SYMBOL, 0, FR_X_NEG}).most(9), std::nullopt);
+  EXPECT_EQ(make(binary(FR_X_MUL)).most(INT64_MAX), std::nullopt);
+  // (n - 5) * (m - 3) * -2 + max(n, 4): products of negative factors too.
+  const Code signs = {FR_X_SYMBOL, 0, FR_X_CONST, 5,        FR_X_SUB,   FR_X_SYMBOL, 1,
+                      FR_X_CONST,  3, FR_X_SUB,   FR_X_MUL, FR_X_CONST, -2,          FR_X_MUL,
+                      FR_X_SYMBOL, 0, FR_X_CONST, 4,        FR_X_MAX,   FR_X_ADD};
+  for (int64_t largest = 0; largest < 9; ++largest)
+    for (int64_t n = 0; n <= largest; ++n)
+      for (int64_t m = 0; m <= largest; ++m) EXPECT_LE(evaluate(signs, n, m).value, make(signs).most(largest).value());
 }
 
 TEST(PostfixExpr, IntegerOperatorsAgreeWithPython) {

@@ -319,6 +319,43 @@ TEST(Importable, RunsWithoutPythonWhenAllSymbolsAreBoundAtOnce) {
   EXPECT_EQ(std::system((self + " > /dev/null").c_str()), 0);
 }
 
+TEST(Plan, EqualExtentsAreStepsOfTheirArgument) {
+  const auto handle = handle_of("guarded.c");
+  const CallPlan& plan = handle->plan();
+  // The first guard is a step of `b`; the second says what the declared extent of `c` says; the third needs evaluation.
+  const ArgPlan& b = plan.args[1];
+  EXPECT_EQ(b.steps_end - b.steps, 2);
+  EXPECT_EQ(b.steps[1].kind, Step::Kind::CheckGuard);
+  EXPECT_EQ(b.steps[1].symbol, 0);
+  const ArgPlan& c = plan.args[2];
+  EXPECT_EQ(c.steps_end - c.steps, 2);
+  EXPECT_EQ(c.steps[1].kind, Step::Kind::CheckExtent);
+  EXPECT_EQ(plan.late_guards, std::vector<int32_t>{2});
+  EXPECT_TRUE(plan.returns_none);
+}
+
+TEST(Invoke, GuardsOfEqualExtents) {
+  const auto handle = handle_of("guarded.c");
+  Dense<double> three({3}), other({3}), four({4}), eight({8}), written({3}), longer({4});
+  const auto text = [&](ArrayRef a, ArrayRef b, ArrayRef c) {
+    return refused(*handle, std::vector<CallArgument>{a, b, c}).text;
+  };
+  EXPECT_EQ(text(three.ref, four.ref, written.ref),
+            "pair(): a.shape[0] = 3, but b.shape[0] = 4; the program needs a.shape[0] == b.shape[0].");
+  EXPECT_EQ(text(three.ref, other.ref, longer.ref), "pair(): 'a.shape[0]': a.shape[0] = 3, but c.shape[0] = 4.");
+  Dense<double> beside({8}), result({8});
+  EXPECT_EQ(text(eight.ref, beside.ref, result.ref), "pair(): the program needs a.shape[0] <= 7, but a.shape[0] = 8.");
+}
+
+TEST(Invoke, AnArenaForTheOverlappingCallAlone) {
+  const auto handle = handle_of("guarded.c");
+  Dense<double> a({3}), b({3}), c({3});
+  invoke(*handle, std::vector<CallArgument>{a.ref, b.ref, c.ref});
+  EXPECT_EQ(c.data, (std::vector<double>{1, 1, 1}));
+  invoke(*handle, std::vector<CallArgument>{c.ref, b.ref, c.ref});
+  EXPECT_EQ(c.data, (std::vector<double>{2, 2, 2}));
+}
+
 TEST(Plan, TellsShortWorkFromTheSizesAlone) {
   const std::shared_ptr<Handle> sum = handle_of("add3.c");  // its estimate is the symbol 0
   const ShortWork& of_sum = sum->plan().short_work;
