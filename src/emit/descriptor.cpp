@@ -12,26 +12,27 @@ namespace {
 
 class Descriptor {
  public:
-  Descriptor(const loops::Loops& loops, const EmitOptions& options) : loops_(loops), options_(options) {
-    for (size_t slot = 0; slot < loops.sources.size(); ++slot)
-      slots_.insert({loops.sources[slot].symbol, int64_t(slot)});
+  explicit Descriptor(const Interface& described) : of_(described) {
+    for (size_t slot = 0; slot < of_.sources.size(); ++slot)
+      slots_.insert({of_.sources[slot].source.symbol, int64_t(slot)});
   }
 
-  std::string write(const std::string& scope, const std::string& symbol, const std::string& run,
-                    const std::string& run_alias) {
+  std::string write(const std::string& digest, const BuildFacts& given, const std::string& scope,
+                    const std::string& symbol, const EntryPoints& entries) {
     const std::string args = arguments(), symbols = this->symbols(), returns = this->returns(), guards = this->guards();
-    const std::string alias = this->alias(), facts = this->facts();
-    const std::string arena = postfix(loops_.arena_bytes), work = postfix(loops_.work);
+    const std::string alias = this->alias(), facts = this->facts(given);
+    const std::string arena = postfix(of_.arena_bytes), work = postfix(of_.work);
     size_t positional = 0;
-    while (positional < loops_.arguments.size() && !loops_.arguments[positional].keyword_only &&
-           !loops_.arguments[positional].hidden) {
+    while (positional < of_.arguments.size() && !of_.arguments[positional].keyword_only &&
+           !of_.arguments[positional].hidden) {
       ++positional;
     }
     std::string flags = "FR_MODULE_STATELESS";
-    if (loops_.alias_safe || loops_.alias.empty()) flags += " | FR_MODULE_ALIAS_SAFE";
-    if (loops_.returns_tuple) flags += " | FR_MODULE_RETURNS_TUPLE";
-    if (loops_.bounds_check) flags += " | FR_MODULE_BOUNDS_CHECKED";
-    if (options_.strict_scalars) flags += " | FR_MODULE_STRICT_SCALARS";
+    if (of_.alias_safe || of_.alias.empty()) flags += " | FR_MODULE_ALIAS_SAFE";
+    if (of_.returns_tuple) flags += " | FR_MODULE_RETURNS_TUPLE";
+    if (of_.bounds_check) flags += " | FR_MODULE_BOUNDS_CHECKED";
+    if (of_.strict_scalars) flags += " | FR_MODULE_STRICT_SCALARS";
+    if (of_.arena_for_alias) flags += " | FR_MODULE_ARENA_FOR_ALIAS";
 
     Text out;
     out.append(words_);
@@ -43,14 +44,14 @@ class Descriptor {
     out.line("extern const FrModule {} __attribute__((visibility(\"default\")));", symbol);
     out.line("const FrModule {} = {{", symbol);
     out.line("    FR_ABI_MAGIC, sizeof(FrModule), FR_ABI_MAJOR, FR_ABI_MINOR, {},", flags);
-    out.line("    {}, {},", quoted(loops_.name), quoted(options_.digest));
-    out.line("    {}, {}, {}, {}, {}, {},", loops_.arguments.size(), loops_.sources.size(), loops_.returns.size(),
-             loops_.guards.size(), loops_.alias.size(), options_.facts.size() + 2);
+    out.line("    {}, {},", quoted(of_.name), quoted(digest));
+    out.line("    {}, {}, {}, {}, {}, {},", of_.arguments.size(), of_.sources.size(), of_.returns.size(),
+             of_.guards.size(), of_.alias.size(), given.size() + 2);
     out.line("    {}, {}, {}, {}, {}, {},", at(in, args), at(in, symbols), at(in, returns), at(in, guards),
              at(in, alias), at(in, facts));
     out.line("    {}, {},", qualified(in, arena), qualified(in, work));
-    out.line("    nullptr, {}{}, {}, nullptr, {}, 0}};", in, run, run_alias.empty() ? "nullptr" : in + run_alias,
-             positional);
+    out.line("    nullptr, {}{}, {}, nullptr, {}, 0}};", in, entries.run,
+             entries.run_alias.empty() ? "nullptr" : in + entries.run_alias, positional);
     out.line("}}");
     return out.take();
   }
@@ -73,8 +74,8 @@ class Descriptor {
   int64_t slot(SymbolId id) const {
     const auto found = slots_.find(id);
     if (found == slots_.end()) {
-      throw internal_error(fmt::format("The descriptor of '{}' needs '{}', which a call does not know.", loops_.name,
-                                       loops_.symbols[id].name));
+      throw internal_error(fmt::format("The descriptor of '{}' needs '{}', which a call does not know.", of_.name,
+                                       of_.symbols[id].name));
     }
     return found->second;
   }
@@ -99,40 +100,35 @@ class Descriptor {
 
   std::string arguments() {
     std::vector<std::string> rows;
-    for (const Argument& a : loops_.arguments) {
+    for (const InterfaceArgument& a : of_.arguments) {
       std::string flags;
+      if (a.optional) flags += " | FR_ARG_OPTIONAL";
       if (a.weak) flags += " | FR_ARG_WEAK";
       if (a.keyword_only) flags += " | FR_ARG_KEYWORD_ONLY";
       if (a.hidden) flags += " | FR_ARG_HIDDEN";
-      const bool array = a.kind == ArgumentKind::Array;
       const char* kinds[] = {"FR_ARG_ARRAY", "FR_ARG_SCALAR", "FR_ARG_STATIC"};
-      std::vector<Expr> extents, strides;
-      if (array) {
-        const loops::Buffer& buffer = loops_.buffers[a.buffer];
-        extents = buffer.shape;
-        if (a.layout == Layout::Inner || a.layout == Layout::Any) strides = buffer.strides;
-      }
-      const int intent = !array ? FR_IN : a.written ? (a.read ? FR_INOUT : FR_OUT) : FR_IN;
-      const std::string extent_table = postfix_table(extents), stride_table = postfix_table(strides);
-      const std::string text = a.kind == ArgumentKind::Static ? a.static_text : a.default_text;
+      const int intent = (a.read ? FR_IN : 0) | (a.written ? FR_OUT : 0);
+      const std::string extent_table = postfix_table(a.extents), stride_table = postfix_table(a.strides);
       rows.push_back(fmt::format("sizeof(FrArg), {}, {}, {}, {}, {}, {}, {}, 0, {}, 0, {}, {}, {}, 0, {}",
                                  flags.empty() ? "0" : flags.substr(3), quoted(a.name), kinds[int(a.kind)],
-                                 int(a.dtype), extents.size(), intent, int(a.layout), a.inner_axis, extent_table,
+                                 int(a.dtype), a.extents.size(), intent, int(a.layout), a.inner_axis, extent_table,
                                  stride_table, a.symbol == kNone ? -1 : int64_t(slot(a.symbol)),
-                                 text.empty() ? "nullptr" : quoted(text)));
+                                 a.literal.empty() ? "nullptr" : quoted(a.literal)));
     }
     return table("FrArg", "module_args", rows);
   }
 
   std::string symbols() {
     std::vector<std::string> rows;
-    for (const SymbolSource& source : loops_.sources) {
+    for (const auto& [source, derived] : of_.sources) {
       std::string solve = "{nullptr, 0}";
-      if (source.coefficient != 1 || source.offset != 0) {
+      if (source.source == FR_SYMBOL_DERIVED) {
+        solve = postfix(derived);
+      } else if (source.coefficient != 1 || source.offset != 0) {
         const Expr value = floordiv(Expr::symbol(0) - Expr(source.offset), Expr(source.coefficient));
         solve = words(to_postfix(value, [](SymbolId) { return int64_t(0); }));
       }
-      const Symbol& symbol = loops_.symbols[source.symbol];
+      const Symbol& symbol = of_.symbols[source.symbol];
       rows.push_back(fmt::format("sizeof(FrSymbol), {}, {}, {}, {}, 0, {}, {}", symbol.nonnegative ? 0 : 1,
                                  quoted(symbol.name), int(source.source), source.axis, source.argument, solve));
     }
@@ -141,7 +137,7 @@ class Descriptor {
 
   std::string returns() {
     std::vector<std::string> rows;
-    for (const loops::Return& ret : loops_.returns) {
+    for (const loops::Return& ret : of_.returns) {
       const std::string extents = ret.kind == FR_RETURN_ARRAY ? postfix_table(ret.shape) : "nullptr";
       rows.push_back(fmt::format("sizeof(FrReturn), {}, \"\", {}, {}, {}, 0, {}, {}", ret.weak ? "FR_RETURN_WEAK" : "0",
                                  int(ret.kind), int(ret.dtype), ret.shape.size(), ret.argument, extents));
@@ -151,7 +147,7 @@ class Descriptor {
 
   std::string guards() {
     std::vector<std::string> rows;
-    for (const Guard& guard : loops_.guards) {
+    for (const Guard& guard : of_.guards) {
       const std::string code = words(to_postfix(guard.condition, [this](SymbolId id) { return slot(id); }));
       rows.push_back(fmt::format("{}, {}, {}, 0", code, quoted(guard.text), guard.compares_sources ? 1 : 0));
     }
@@ -160,21 +156,20 @@ class Descriptor {
 
   std::string alias() {
     std::vector<std::string> rows;
-    for (const loops::AliasPair& pair : loops_.alias) {
+    for (const loops::AliasPair& pair : of_.alias) {
       rows.push_back(fmt::format("{}, {}, {}", pair.written, pair.other, pair.allowed));
     }
     return table("FrAliasPair", "module_alias", rows);
   }
 
-  std::string facts() {
+  std::string facts(const BuildFacts& given) {
     // What the compiler may use is known when it runs: rt/facts.h takes it from its macros.
     std::vector<std::string> rows = {"\"compiler\", fr_compiler", "\"features\", fr_features"};
-    for (const auto& [key, value] : options_.facts) rows.push_back(fmt::format("{}, {}", quoted(key), quoted(value)));
+    for (const auto& [key, value] : given) rows.push_back(fmt::format("{}, {}", quoted(key), quoted(value)));
     return table("FrFact", "module_facts", rows);
   }
 
-  const loops::Loops& loops_;
-  const EmitOptions& options_;
+  const Interface& of_;
   std::map<SymbolId, int64_t> slots_;
   std::map<std::string, std::string> tables_by_words_;
   std::string words_, tables_;
@@ -183,9 +178,9 @@ class Descriptor {
 
 }  // namespace
 
-std::string descriptor_text(const loops::Loops& loops, const EmitOptions& options, const std::string& scope,
-                            const std::string& symbol, const std::string& run, const std::string& run_alias) {
-  return Descriptor(loops, options).write(scope, symbol, run, run_alias);
+std::string descriptor_text(const Interface& described, const std::string& digest, const BuildFacts& facts,
+                            const std::string& scope, const std::string& symbol, const EntryPoints& entries) {
+  return Descriptor(described).write(digest, facts, scope, symbol, entries);
 }
 
 }  // namespace ferrule

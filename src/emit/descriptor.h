@@ -2,16 +2,23 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "emit/emit.h"
-#include "loops/loops.h"
+#include "emit/interface.h"
 
 namespace ferrule {
 
-// Definitions of the descriptor's tables, then of `symbol` itself, with `run` and `run_alias` (empty: none) as entry
-// points.
-std::string descriptor_text(const loops::Loops& loops, const EmitOptions& options, const std::string& scope,
-                            const std::string& symbol, const std::string& run, const std::string& run_alias);
+// Functions that the descriptor names.
+struct EntryPoints {
+  std::string run;
+  std::string run_alias;  // empty: none
+};
+
+using BuildFacts = std::vector<std::pair<std::string, std::string>>;  // key, value
+
+// Definitions of the descriptor's tables, then of `symbol` itself. `digest`: of what the text is made from.
+std::string descriptor_text(const Interface& described, const std::string& digest, const BuildFacts& facts,
+                            const std::string& scope, const std::string& symbol, const EntryPoints& entries);
 
 }  // namespace ferrule

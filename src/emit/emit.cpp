@@ -29,12 +29,9 @@ void write_program(Text& out, const loops::Loops& loops, const loops::Loops* ali
     out.line("}}  // namespace overlap");
     out.blank();
   }
-  // One arena serves both versions.
-  loops::Loops described = loops;
-  if (alias_safe != nullptr && !(alias_safe->arena_bytes == loops.arena_bytes)) {
-    described.arena_bytes = max(loops.arena_bytes, alias_safe->arena_bytes);
-  }
-  out.append(descriptor_text(described, options, scope, symbol, "run", alias_safe != nullptr ? "overlap::run" : ""));
+  const EntryPoints entries{.run = "run", .run_alias = alias_safe != nullptr ? "overlap::run" : ""};
+  const Interface described = interface_of(loops, alias_safe, options.strict_scalars);
+  out.append(descriptor_text(described, options.digest, options.facts, scope, symbol, entries));
 }
 
 }  // namespace

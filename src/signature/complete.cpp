@@ -1,0 +1,257 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "signature/signature.h"
+#include "signature/sizes.h"
+
+namespace ferrule {
+namespace {
+
+[[noreturn]] void refuse(const Signature& s, const std::string& text) {
+  throw user_error(fmt::format("The signature of '{}': {}", s.name, text), Builtin::Value);
+}
+
+bool is_identifier(const std::string& name) {
+  const auto letter = [](unsigned char c) { return std::isalpha(c) != 0 || c == '_' || c >= 0x80; };
+  return !name.empty() && letter(static_cast<unsigned char>(name[0])) &&
+         std::all_of(name.begin(), name.end(), [&](unsigned char c) { return letter(c) || std::isdigit(c) != 0; });
+}
+
+// Names of arguments, returns and symbols are one space: `run` refers to all of them. A symbol may have the name of an
+// integer argument, whose value it then is.
+void check_names(const Signature& s) {
+  if (!is_identifier(s.name))
+    throw user_error(fmt::format("The signature's name '{}' is no identifier; use letters, digits and '_'.", s.name),
+                     Builtin::Value);
+  std::map<std::string, const char*> taken;
+  const auto take = [&](const std::string& name, const char* what) {
+    if (!is_identifier(name))
+      refuse(s, fmt::format("{} '{}' is no identifier; use letters, digits and '_'.", what, name));
+    const auto [at, added] = taken.insert({name, what});
+    if (!added)
+      refuse(s, fmt::format("'{}' is the name of an {} and of another {}; rename one.", name, at->second, what));
+  };
+  for (const SignatureArgument& a : s.arguments) take(a.name, "argument");
+  for (const SignatureReturn& r : s.returns) take(r.name, "return");
+  for (const SignatureSymbol& symbol : s.symbols) {
+    if (!is_integer(symbol.dtype))
+      refuse(s, fmt::format("the symbol '{}' has dtype {}; symbols are integers.", symbol.name, name_of(symbol.dtype)));
+    const SignatureArgument* a = s.argument(symbol.name);
+    if (a == nullptr) {
+      take(symbol.name, "symbol");
+    } else if (a->kind != SignatureKind::Scalar || !is_integer(a->dtype) || a->optional) {
+      refuse(s, fmt::format("'{}' is the name of a symbol and of an argument that is no plain integer; rename one.",
+                            symbol.name));
+    }
+  }
+}
+
+void check_arguments(const Signature& s) {
+  for (const SignatureArgument& a : s.arguments) {
+    if (a.kind == SignatureKind::Scalar) {
+      if (!a.shape.empty() || !a.strides.empty())
+        refuse(s, fmt::format("the scalar '{}' has a shape; make it an array.", a.name));
+      if (a.intent != Intent::In)
+        refuse(s, fmt::format("the scalar '{}' is written; make it a return or an array of one element.", a.name));
+      if (a.dtype == DType::F16 || a.dtype == DType::BF16)
+        refuse(s, fmt::format("the scalar '{}' has dtype {}; declare float32.", a.name, name_of(a.dtype)));
+      continue;
+    }
+    const auto rank = static_cast<int>(a.shape.size());
+    if (rank > FR_MAX_RANK)
+      refuse(s, fmt::format("'{}' has {} axes; at most {} are supported.", a.name, rank, FR_MAX_RANK));
+    const bool strided = a.order == Order::Inner || a.order == Order::Any;
+    if (!a.strides.empty() && !strided)
+      refuse(s, fmt::format("'{}' has strides but is dense; give it the order 'inner' or 'any'.", a.name));
+    if (!a.strides.empty() && a.strides.size() != a.shape.size())
+      refuse(s, fmt::format("'{}' has {} strides but {} extents.", a.name, a.strides.size(), rank));
+    if (a.order == Order::Inner && (rank == 0 || a.inner_axis >= rank))
+      refuse(s, fmt::format("'{}' has no axis {} of unit stride: its rank is {}.", a.name, a.inner_axis, rank));
+    if (!a.default_text.empty() && a.default_text != "None")
+      refuse(s, fmt::format("the array '{}' has the default {}; only None is possible.", a.name, a.default_text));
+    if (a.default_text == "None" && !a.optional)
+      refuse(s, fmt::format("'{}' has the default None but is not optional.", a.name));
+  }
+  for (const SignatureReturn& r : s.returns) {
+    if (r.kind == SignatureKind::Scalar && !r.shape.empty())
+      refuse(s, fmt::format("the scalar return '{}' has a shape; make it an array.", r.name));
+    if (r.kind == SignatureKind::Scalar && (r.dtype == DType::F16 || r.dtype == DType::BF16))
+      refuse(s, fmt::format("the scalar return '{}' has dtype {}; return float32.", r.name, name_of(r.dtype)));
+  }
+}
+
+void check_positions(const Signature& s) {
+  if (!s.arg_names) return;
+  std::set<std::string> seen;
+  for (const std::string& name : *s.arg_names) {
+    if (s.argument(name) == nullptr && s.symbol(name) == nullptr)
+      refuse(s, fmt::format("arg_names has '{}', which is neither an argument nor a symbol.", name));
+    if (!seen.insert(name).second) refuse(s, fmt::format("arg_names has '{}' twice.", name));
+  }
+}
+
+void names_in(const Signature& s, const UserSlots& slots, std::set<std::string>& seen) {
+  for (const UserSlot& slot : slots) {
+    if (const auto* inner = std::get_if<UserSlots>(&slot.value)) {
+      names_in(s, *inner, seen);
+      continue;
+    }
+    const std::string& name = std::get<std::string>(slot.value);
+    if (name.empty()) continue;
+    if (s.returned(name) != nullptr)
+      refuse(s, fmt::format("user_args has the return '{}'; returns are not given.", name));
+    if (s.argument(name) == nullptr && s.symbol(name) == nullptr)
+      refuse(s, fmt::format("user_args has '{}', which is neither an argument nor a symbol; '' is an ignored slot.",
+                            name));
+    if (!seen.insert(name).second) refuse(s, fmt::format("user_args has '{}' twice.", name));
+  }
+}
+
+void check_user_args(const Signature& s, const Sizes& sizes) {
+  if (!s.user_args) return;
+  std::set<std::string> seen;
+  names_in(s, *s.user_args, seen);
+  for (const SignatureArgument& a : s.arguments)
+    if (!seen.contains(a.name) && a.default_text.empty())
+      refuse(s, fmt::format("the argument '{}' is missing from user_args.", a.name));
+  for (const SizeSource& source : sizes.sources) {
+    const bool given = source.kind == SizeSource::Kind::Position || source.kind == SizeSource::Kind::Keyword;
+    const std::string& name = s.symbols[source.symbol].name;
+    if (given && !seen.contains(name))
+      refuse(s, fmt::format("the symbol '{}', which nothing else tells, is missing from user_args.", name));
+  }
+}
+
+// "x.strides[1]": the argument and axis that a parameter means.
+bool is_stride_of(const Signature& s, const std::string& parameter) {
+  const size_t dot = parameter.find(".strides[");
+  if (dot == std::string::npos || parameter.back() != ']') return false;
+  const SignatureArgument* a = s.argument(parameter.substr(0, dot));
+  const std::string axis = parameter.substr(dot + 9, parameter.size() - dot - 10);
+  const bool digits = !axis.empty() && axis.size() < 3 &&
+                      std::all_of(axis.begin(), axis.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
+  return a != nullptr && a->kind == SignatureKind::Array && digits && std::stoul(axis) < a->shape.size();
+}
+
+void check_run(const Signature& s) {
+  if (!is_identifier(s.run.name) && s.run.name.find("::") == std::string::npos)
+    refuse(s, fmt::format("'{}' is no name of a C function.", s.run.name));
+  std::set<std::string> seen;
+  for (const std::string& parameter : s.run.parameters) {
+    const bool known = s.argument(parameter) != nullptr || s.returned(parameter) != nullptr ||
+                       s.symbol(parameter) != nullptr || is_stride_of(s, parameter);
+    if (!known)
+      refuse(s, fmt::format("'{}' takes '{}', which is no argument, return, symbol or stride such as 'x.strides[0]'.",
+                            s.run.name, parameter));
+    seen.insert(parameter);
+  }
+  for (const SignatureReturn& r : s.returns)
+    if (!seen.contains(r.name) && s.run.result != r.name)
+      refuse(s, fmt::format("the return '{}' is neither a parameter of '{}' nor its result.", r.name, s.run.name));
+  if (s.run.result == "none" || s.run.result == "status") return;
+  const SignatureReturn* r = s.returned(s.run.result);
+  if (r == nullptr)
+    refuse(s, fmt::format("the result of '{}' is '{}'; it can be 'none', 'status' or the name of a return.", s.run.name,
+                          s.run.result));
+  if (r->kind != SignatureKind::Scalar)
+    refuse(s, fmt::format("the result of '{}' is the array '{}'; arrays are parameters.", s.run.name, r->name));
+  if (seen.contains(r->name))
+    refuse(s, fmt::format("the return '{}' is a parameter of '{}' and its result.", r->name, s.run.name));
+}
+
+// Every name that a size mentions, in order of appearance.
+std::vector<std::string> mentioned_names(const Signature& s) {
+  std::vector<std::string> names;
+  const auto read = [&](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) {
+      for (size_t i = 0; i < text.size();) {
+        const auto letter = [&](size_t at) {
+          const auto c = static_cast<unsigned char>(text[at]);
+          return std::isalpha(c) != 0 || c == '_' || c >= 0x80;
+        };
+        if (!letter(i)) {
+          ++i;
+          continue;
+        }
+        size_t end = i;
+        while (end < text.size() && (letter(end) || std::isdigit(static_cast<unsigned char>(text[end])) != 0)) ++end;
+        const std::string name = text.substr(i, end - i);
+        const bool function = end < text.size() && text[end] == '(';  // min(...), max(...)
+        if (!function && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+        i = end;
+      }
+    }
+  };
+  for (const SignatureArgument& a : s.arguments) {
+    read(a.shape);
+    read(a.strides);
+  }
+  for (const SignatureReturn& r : s.returns) read(r.shape);
+  return names;
+}
+
+}  // namespace
+
+const SignatureArgument* Signature::argument(const std::string& wanted) const {
+  for (const SignatureArgument& a : arguments)
+    if (a.name == wanted) return &a;
+  return nullptr;
+}
+
+const SignatureSymbol* Signature::symbol(const std::string& wanted) const {
+  for (const SignatureSymbol& s : symbols)
+    if (s.name == wanted) return &s;
+  return nullptr;
+}
+
+const SignatureReturn* Signature::returned(const std::string& wanted) const {
+  for (const SignatureReturn& r : returns)
+    if (r.name == wanted) return &r;
+  return nullptr;
+}
+
+Signature complete(Signature signature) {
+  std::set<std::string> declared;
+  for (const SignatureSymbol& symbol : signature.symbols) declared.insert(symbol.name);
+  for (const std::string& name : mentioned_names(signature)) {
+    if (declared.contains(name) || signature.symbol(name) != nullptr) continue;
+    const SignatureArgument* a = signature.argument(name);
+    if (a != nullptr)
+      signature.symbols.push_back({name, a->dtype, false});
+    else
+      signature.symbols.push_back({name});
+  }
+  for (SignatureArgument& a : signature.arguments)
+    if (a.order == Order::Inner && a.inner_axis < 0) a.inner_axis = static_cast<int>(a.shape.size()) - 1;
+  if (signature.run.name.empty()) signature.run.name = signature.name;
+  check_names(signature);
+  check_arguments(signature);
+  check_positions(signature);
+  if (signature.run.parameters.empty()) {
+    for (const SignatureArgument& a : signature.arguments) signature.run.parameters.push_back(a.name);
+    for (const SignatureReturn& r : signature.returns)
+      if (r.name != signature.run.result) signature.run.parameters.push_back(r.name);
+    for (const SignatureSymbol& symbol : signature.symbols)
+      if (signature.argument(symbol.name) == nullptr) signature.run.parameters.push_back(symbol.name);
+  }
+  check_run(signature);
+  const Sizes sizes = sizes_of(signature);
+  for (const SizeSource& source : sizes.sources) {
+    const std::string& name = signature.symbols[source.symbol].name;
+    if (source.kind == SizeSource::Kind::Keyword && !declared.contains(name))
+      refuse(signature,
+             fmt::format("nothing tells the symbol '{}': no extent or stride can be solved for it; put it into "
+                         "arg_names, or into symbols to have it given by keyword.",
+                         name));
+  }
+  check_user_args(signature, sizes);
+  return signature;
+}
+
+}  // namespace ferrule

@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/error.h"
+#include "signature/signature.h"
+
+namespace ferrule {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<const char*, 2> kKinds = {"array", "scalar"};
+constexpr std::array<const char*, 4> kOrders = {"C", "F", "inner", "any"};
+constexpr std::array<const char*, 3> kIntents = {"in", "out", "inout"};  // FrIntent 1, 2, 3
+
+[[noreturn]] void wrong(const std::string& where, const std::string& text) {
+  throw user_error(fmt::format("Signature JSON, {}: {}", where, text), Builtin::Value);
+}
+
+// One object of the text. Every field is read by name; finish() refuses those that nobody asked for.
+class Reader {
+ public:
+  Reader(const json& object, std::string where) : object_(object), where_(std::move(where)) {
+    if (!object.is_object()) wrong(where_, fmt::format("an object is expected, not {}.", object.dump()));
+  }
+
+  bool has(const char* field) {
+    seen_.insert(field);
+    return object_.contains(field);
+  }
+  const json& at(const char* field) {
+    if (!has(field)) wrong(where_, fmt::format("the field '{}' is missing.", field));
+    return object_.at(field);
+  }
+  template <class T>
+  T get(const char* field, const char* expected) {
+    try {
+      return at(field).get<T>();
+    } catch (const json::exception&) {
+      wrong(where_, fmt::format("'{}' is {}, but {} is expected.", field, object_.at(field).dump(), expected));
+    }
+  }
+  std::string text(const char* field) { return get<std::string>(field, "a string"); }
+  std::string text(const char* field, const char* missing) { return has(field) ? text(field) : missing; }
+  bool flag(const char* field, bool missing = false) {
+    return has(field) ? get<bool>(field, "true or false") : missing;
+  }
+  std::vector<std::string> texts(const char* field) {
+    return has(field) ? get<std::vector<std::string>>(field, "a list of strings") : std::vector<std::string>{};
+  }
+  DType dtype(const char* field) {
+    const std::string name = text(field);
+    const std::optional<DType> found = dtype_from_name(name);
+    if (!found) wrong(where_, fmt::format("'{}' is no element type.", name));
+    return *found;
+  }
+  template <size_t N>
+  size_t one_of(const char* field, const std::array<const char*, N>& names, const char* missing) {
+    const std::string name = text(field, missing);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end())
+      wrong(where_, fmt::format("'{}' is '{}', but one of {} is expected.", field, name, fmt::join(names, ", ")));
+    return static_cast<size_t>(found - names.begin());
+  }
+  // The entries of a list of objects, each with its place.
+  template <class Make>
+  void each(const char* field, Make make) {
+    if (!has(field)) return;
+    if (!at(field).is_array()) wrong(where_, fmt::format("'{}' is no list.", field));
+    size_t i = 0;
+    for (const json& item : at(field)) {
+      Reader entry(item, fmt::format("{}[{}]", field, i++));
+      make(entry);
+      entry.finish();
+    }
+  }
+  void finish() const {
+    for (const auto& [field, value] : object_.items())
+      if (!seen_.contains(field))
+        wrong(where_, fmt::format("the field '{}' is not known; the fields are {}.", field, fmt::join(seen_, ", ")));
+  }
+  const std::string& where() const { return where_; }
+
+ private:
+  const json& object_;
+  std::string where_;
+  std::set<std::string> seen_;
+};
+
+json slots_json(const UserSlots& slots) {
+  json list = json::array();
+  for (const UserSlot& slot : slots) {
+    const auto* inner = std::get_if<UserSlots>(&slot.value);
+    list.push_back(inner != nullptr ? slots_json(*inner) : json(std::get<std::string>(slot.value)));
+  }
+  return list;
+}
+
+UserSlots slots_of(const json& list, const std::string& where) {
+  if (!list.is_array()) wrong(where, "a list of names and lists is expected.");
+  UserSlots slots;
+  for (const json& item : list) {
+    if (item.is_string())
+      slots.push_back({item.get<std::string>()});
+    else
+      slots.push_back({slots_of(item, where)});
+  }
+  return slots;
+}
+
+json argument_json(const SignatureArgument& a) {
+  json out = {{"name", a.name}, {"kind", kKinds[static_cast<size_t>(a.kind)]}, {"dtype", name_of(a.dtype)}};
+  if (a.optional) out["optional"] = true;
+  if (!a.default_text.empty()) out["default"] = a.default_text;
+  if (a.kind == SignatureKind::Scalar) return out;
+  out["shape"] = a.shape;
+  out["order"] = kOrders[static_cast<size_t>(a.order)];
+  out["intent"] = kIntents[static_cast<size_t>(a.intent) - 1];
+  if (a.order == Order::Inner) out["inner_axis"] = a.inner_axis;
+  if (!a.strides.empty()) out["strides"] = a.strides;
+  return out;
+}
+
+SignatureArgument argument_of(Reader& in) {
+  SignatureArgument a;
+  a.name = in.text("name");
+  a.kind = static_cast<SignatureKind>(in.one_of("kind", kKinds, "array"));
+  a.dtype = in.dtype("dtype");
+  a.optional = in.flag("optional");
+  a.default_text = in.text("default", "");
+  if (a.kind == SignatureKind::Scalar) return a;
+  a.shape = in.texts("shape");
+  a.order = static_cast<Order>(in.one_of("order", kOrders, "C"));
+  a.intent = static_cast<Intent>(in.one_of("intent", kIntents, "in") + 1);
+  if (in.has("inner_axis")) a.inner_axis = in.get<int>("inner_axis", "an axis");
+  a.strides = in.texts("strides");
+  return a;
+}
+
+}  // namespace
+
+std::string to_json(const Signature& s) {
+  json root = {{"schema", Signature::kSchema}, {"name", s.name}};
+  root["args"] = json::array();
+  for (const SignatureArgument& a : s.arguments) root["args"].push_back(argument_json(a));
+  root["symbols"] = json::array();
+  for (const SignatureSymbol& symbol : s.symbols)
+    root["symbols"].push_back(
+        {{"name", symbol.name}, {"dtype", name_of(symbol.dtype)}, {"nonnegative", symbol.nonnegative}});
+  root["returns"] = json::array();
+  for (const SignatureReturn& r : s.returns) {
+    json item = {{"name", r.name}, {"kind", kKinds[static_cast<size_t>(r.kind)]}, {"dtype", name_of(r.dtype)}};
+    if (r.kind == SignatureKind::Array) item["shape"] = r.shape;
+    root["returns"].push_back(std::move(item));
+  }
+  if (s.arg_names) root["arg_names"] = *s.arg_names;
+  if (s.user_args) root["user_args"] = slots_json(*s.user_args);
+  root["run"] = {{"name", s.run.name}, {"parameters", s.run.parameters}, {"result", s.run.result}};
+  root["options"] = {
+      {"returns_tuple", s.returns_tuple}, {"may_alias", s.may_alias}, {"strict_scalars", s.strict_scalars}};
+  return root.dump();
+}
+
+Signature signature_from_json(const std::string& text) {
+  const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (root.is_discarded()) throw user_error("The signature is no JSON text.", Builtin::Value);
+  Reader in(root, "the signature");
+  const int schema = in.get<int>("schema", "a number");
+  if (schema < 1 || schema > Signature::kSchema)
+    wrong(in.where(), fmt::format("schema {} is not known; this library reads 1 to {}.", schema, Signature::kSchema));
+  Signature s;
+  s.name = in.text("name");
+  in.each("args", [&](Reader& item) { s.arguments.push_back(argument_of(item)); });
+  in.each("symbols", [&](Reader& item) {
+    const std::string name = item.text("name");
+    const DType dtype = item.has("dtype") ? item.dtype("dtype") : DType::I64;
+    s.symbols.push_back({name, dtype, item.flag("nonnegative", true)});
+  });
+  in.each("returns", [&](Reader& item) {
+    SignatureReturn r;
+    r.name = item.text("name");
+    r.kind = static_cast<SignatureKind>(item.one_of("kind", kKinds, "array"));
+    r.dtype = item.dtype("dtype");
+    if (r.kind == SignatureKind::Array) r.shape = item.texts("shape");
+    s.returns.push_back(std::move(r));
+  });
+  if (in.has("arg_names")) s.arg_names = in.texts("arg_names");
+  if (in.has("user_args")) s.user_args = slots_of(in.at("user_args"), "user_args");
+  if (in.has("run")) {
+    Reader run(in.at("run"), "run");
+    s.run = {run.text("name", ""), run.texts("parameters"), run.text("result", "none")};
+    run.finish();
+  }
+  if (in.has("options")) {
+    Reader options(in.at("options"), "options");
+    s.returns_tuple = options.flag("returns_tuple");
+    s.may_alias = options.flag("may_alias");
+    s.strict_scalars = options.flag("strict_scalars");
+    options.finish();
+  }
+  in.finish();
+  return s;
+}
+
+}  // namespace ferrule
