@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
+
 __all__ = [
     "BuildError",
     "Error",
@@ -15,9 +19,12 @@ __all__ = [
     "UserOverflowError",
     "UserRuntimeError",
     "UserTypeError",
+    "UserUnboundLocalError",
     "UserValueError",
     "UserZeroDivisionError",
 ]
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class Error(Exception):
@@ -52,6 +59,10 @@ class UserZeroDivisionError(UserError, ZeroDivisionError):
     """A division of Python ints by zero."""
 
 
+class UserUnboundLocalError(UserError, UnboundLocalError):
+    """A name read before it was assigned."""
+
+
 class UserRuntimeError(UserError, RuntimeError):
     """A failure of the program while it ran."""
 
@@ -74,3 +85,13 @@ class IncompatibleArtifact(Error):
 
 class InternalError(Error):
     """A defect of Ferrule; please report it with the dump that the text names."""
+
+
+def warn(message: str) -> None:
+    """A RuntimeWarning at the first line outside of Ferrule: the user's call."""
+    level = 2
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+        level += 1
+    warnings.warn(message, RuntimeWarning, stacklevel=level)

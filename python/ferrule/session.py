@@ -7,13 +7,13 @@ import os
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ferrule import _rt
 from ferrule.config import setting
+from ferrule.errors import warn
 from ferrule.kernel import Kernel
 
 _PACKAGE = os.path.dirname(os.path.realpath(__file__))
@@ -45,7 +45,7 @@ def store() -> Any:
 def warn_of(of: Any) -> None:
     """Pass on what the store has to say, once."""
     for message in of.take_warnings():
-        warnings.warn(message, RuntimeWarning, stacklevel=4)
+        warn(message)
 
 
 @dataclass
@@ -90,6 +90,32 @@ class BuildSettings:
         )
 
 
+_probes: dict[tuple[str, str, str], threading.Thread] = {}
+
+
+def probe_ahead(settings: BuildSettings) -> None:
+    """Have the C++ compiler asked who it is while the program is captured, once a process and compiler."""
+    from_environment = os.environ.get("CXX", "")
+    into = store()
+    key = (into.root, settings.compiler or from_environment, settings.target)
+    with _lock:
+        if key in _probes:
+            return
+        thread = threading.Thread(
+            target=_rt.probe_toolchain, args=(settings.compiler, settings.target, into), daemon=True
+        )
+        _probes[key] = thread
+        thread.start()
+
+
+def _end_of_probes() -> None:
+    """Wait for the answers that are being asked for, so that nobody asks twice."""
+    with _lock:
+        running = list(_probes.values())
+    for thread in running:
+        thread.join()
+
+
 def compile_program(
     program: Any, settings: BuildSettings, spent: Spent, *, strict_scalars: bool, alias_version: bool
 ) -> Any:
@@ -99,6 +125,7 @@ def compile_program(
     start = time.perf_counter()
     emitted = _compiler.emit_source(program, strict_scalars=strict_scalars, alias_version=alias_version)
     emitted_at = time.perf_counter()
+    _end_of_probes()
     into = store()
     artifact, counts = into.compile(
         program.name,

@@ -7,6 +7,9 @@ called and values of the globals that it read. A record is validated without tra
 
 from __future__ import annotations
 
+import array
+import collections
+import copy
 import enum
 import json
 import os
@@ -21,7 +24,7 @@ import numpy as np
 from ferrule import _rt
 from ferrule.session import BuildSettings, include_dir
 
-SCHEMA = 1
+SCHEMA = 2
 _PACKAGE = os.path.dirname(os.path.realpath(__file__))
 _NUMBERS = (bool, int, float, complex, str, bytes, type(None))
 
@@ -76,10 +79,19 @@ def value_text(value: Any) -> str:
 
 
 def snapshot(value: Any) -> Any:
-    """The value, or a copy of a list, dict or set, whose content may change behind its name."""
-    if type(value) is dict:
+    """The value, or a copy of a container, whose content may change behind its name."""
+    kind = type(value)
+    if kind is dict:
         return {key: snapshot(item) for key, item in value.items()}
-    return type(value)(map(snapshot, value)) if type(value) in (list, set, tuple) else value
+    if kind in (list, set, tuple):
+        return kind(map(snapshot, value))
+    if isinstance(value, dict) and kind.__module__ == "collections":
+        made = copy.copy(value)
+        made.update((key, snapshot(item)) for key, item in value.items())
+        return made
+    if kind is collections.deque:
+        return collections.deque(map(snapshot, value), value.maxlen)
+    return copy.copy(value) if kind in (bytearray, array.array) else value
 
 
 def _stamps(files: Iterable[str]) -> str:
@@ -150,6 +162,7 @@ class Record:
     sites: tuple[tuple[str, str], ...]
     toolchain: str  # identity of the C++ compiler, empty where it was not found
     overlap_only: bool  # taken only by calls in which a written array overlaps another
+    structure: Any  # as ferrule.results.assembler takes it
 
 
 def place_of(fn: Callable[..., Any], owner: Any) -> str:
@@ -180,9 +193,12 @@ def find_place(fn: Callable[..., Any], place: str) -> Any:
 
 
 def read_path(owner: Any, path: str) -> Any:
-    """The value of a dotted name from its dict or cell. Raises LookupError, AttributeError or ValueError."""
+    """The value of a dotted name from its dict, cell or object. Raises LookupError, AttributeError or ValueError."""
     root, *rest = path.split(".")
-    value = owner.cell_contents if isinstance(owner, types.CellType) else owner[root]
+    if isinstance(owner, types.CellType):
+        value = owner.cell_contents
+    else:
+        value = owner[root] if type(owner) is dict else getattr(owner, root)
     for name in rest:
         value = getattr(value, name)
     return value
@@ -213,6 +229,7 @@ def to_json(records: Iterable[Record]) -> str:
             "sites": [list(x) for x in r.sites],
             "toolchain": r.toolchain,
             "overlap_only": r.overlap_only,
+            "structure": r.structure,
         }
         for r in records
     ]
@@ -234,6 +251,7 @@ def from_json(text: str) -> tuple[Record, ...]:
                 sites=tuple((x[0], x[1]) for x in row["sites"]),
                 toolchain=row["toolchain"],
                 overlap_only=row["overlap_only"],
+                structure=row["structure"],
             )
             for row in data["records"]
         )

@@ -14,6 +14,7 @@ import numpy as np
 from ferrule import _compiler as ir
 from ferrule.capture import Captured, Options, capture
 from ferrule.capture.signature import bind, layout_of
+from ferrule.results import assembler
 
 
 def signature_key(arguments: dict[str, Any]) -> tuple[Any, ...]:
@@ -58,6 +59,9 @@ def values_for(captured: Captured, arguments: dict[str, Any]) -> list[Any]:
 def run(captured: Captured, values: list[Any]) -> Any:
     """The results of a captured program, as the function would return them."""
     results = ir.evaluate(captured.program, values)
+    finish = assembler(captured.structure)
+    if finish is not None:
+        return finish(tuple(results))
     return tuple(results) if captured.returns_tuple else results[0]
 
 

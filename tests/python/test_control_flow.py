@@ -630,9 +630,9 @@ def test_attributes_of_static_arguments_are_noted():
     model.inner = Model(5.0, None)
     captured = capture(Model.step, (model, np.ones(3)), {})
     noted = {(id(read.owner), read.name): read.value for read in captured.globals_read}
-    assert noted[id(vars(model)), "rate"] == 2.0
-    assert noted[id(vars(model.inner)), "rate"] == 5.0
-    assert [info.path for info in captured.hidden] == [(vars(model), "weights")]
+    assert noted[id(model), "rate"] == 2.0
+    assert noted[id(model.inner), "rate"] == 5.0
+    assert [info.path for info in captured.hidden] == [(model, "weights")]
 
 
 def test_objects_made_by_the_program_are_not_noted():

@@ -31,7 +31,7 @@ def capture_annotated(fn: Callable[..., Any], options: Options | None = None) ->
     """Traces `fn` on its annotations. What a size decides is decided for the general case and guarded."""
     options = options or Options()
     started = time.perf_counter()
-    with errors.boundary():
+    with errors.boundary(fn):
         trace = new_trace(fn, options)
         trace.annotated = True
         with trace.entered():

@@ -21,14 +21,14 @@ from .trace import Trace
 class Array(Number):
     """A NumPy array while tracing."""
 
-    __slots__ = ("_cached", "_dims", "dtype", "parent", "readonly", "step", "storage")
+    __slots__ = ("_cached", "_dims", "_dtype", "parent", "readonly", "step", "storage")
     __hash__ = None  # type: ignore[assignment]
     weak = False
 
     def __init__(self, storage: Storage, dims: Sequence[ir.Expr], dtype: np.dtype[Any]) -> None:
         self.storage = storage
         self._dims = tuple(dims)
-        self.dtype = dtype
+        self._dtype = dtype
         self.parent: Array | None = None
         self.step: Window | Reshape | None = None
         self.readonly = False  # a view that NumPy refuses to write through
@@ -128,6 +128,11 @@ class Array(Number):
         reshaping.set_shape(self, dims)
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """The element type."""
+        return self._dtype
+
+    @property
     def ndim(self) -> int:
         """The number of axes."""
         return len(self._dims)
@@ -219,6 +224,26 @@ class Array(Number):
         from . import indexing
 
         indexing.store(self, key, value)
+
+
+def _set_refused(name: str) -> Callable[[Any, Any], None]:
+    def setter(self: Any, value: Any) -> None:
+        raise unsupported(f"the assignment to the attribute '{name}' of an array")
+
+    return setter
+
+
+def _get_refused(name: str) -> Callable[[Any], Any]:
+    def getter(self: Any) -> Any:
+        raise unsupported(f"the attribute '{name}' of a traced array")
+
+    return getter
+
+
+for _name in ("dtype", "strides", "data", "flat", "real", "imag", "flags", "base"):
+    _known = Array.__dict__.get(_name)
+    _read = _known.fget if isinstance(_known, property) else _get_refused(_name)
+    setattr(Array, _name, property(_read, _set_refused(_name)))
 
 
 def _inplace(name: str) -> Callable[[Any, Any], Any]:

@@ -15,7 +15,7 @@ from .creation import _dtype, _natural_dtype, _order, _zero_rank, copy, empty
 from .elementwise import cast
 from .operands import cast_scalar, check_dtype, lift
 from .trace import Trace
-from .tracers import Array, Cond, Int, Scalar, Storage, is_traced
+from .tracers import Array, Cond, Int, Scalar, Storage, is_traced, unsupported
 
 CONSTANT_LIMIT = 1 << 20  # bytes of a global array that may be copied into a program ahead of time
 
@@ -28,10 +28,13 @@ def array(
     order: Any = "K",
     subok: bool = False,
     ndmin: int = 0,
+    ndmax: int = 0,
     like: Any = None,
 ) -> Any:
     """np.array of numbers, nested sequences and arrays; what is known now becomes a constant with known content."""
     _order(order)
+    if ndmax != 0:
+        raise unsupported("the argument 'ndmax' of 'array'")
     result = _array(value, dtype, copy)
     while isinstance(result, Array) and result.ndim < operator.index(ndmin):
         result = result[None]
@@ -72,6 +75,11 @@ def _holds_traced(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(_holds_traced(item) for item in value)
     return is_traced(value)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """np.ascontiguousarray, which gives at least one dimension."""
+    return array(a, dtype, copy=False, ndmin=1)
 
 
 def asarray(
@@ -135,7 +143,7 @@ def real_array(real: np.ndarray[Any, Any], name: str = "") -> Any:
     ):
         return known[1]
     check_array(real, name or "a global array")
-    if real.ndim == 0:
+    if real.ndim == 0 and (trace.annotated or not name):
         return real[()]
     make: Callable[[np.ndarray[Any, Any], str], Any] | None = getattr(trace, "hidden_argument", None)
     result = make(real, name) if make is not None else None
@@ -156,10 +164,20 @@ def real_array(real: np.ndarray[Any, Any], name: str = "") -> Any:
     return result
 
 
+_OPERATORS = ("__array_ufunc__", "__mul__", "__add__")
+
+
 def check_array(real: np.ndarray[Any, Any], what: str) -> None:
-    """Refuses masked arrays, foreign byte orders and dtypes that are not computed with."""
+    """Refuses masked arrays and their like, foreign byte orders and dtypes that are not computed with."""
+    what = what[0].upper() + what[1:]
     if isinstance(real, np.ma.MaskedArray):
         raise errors.user_error(TypeError, f"{what} is a masked array. Pass its data and its mask.")
+    if any(getattr(type(real), name) is not getattr(np.ndarray, name) for name in _OPERATORS):
+        raise errors.user_error(
+            TypeError,
+            f"{what} is a {type(real).__name__}, whose operators differ from those of numpy.ndarray. Pass numpy.asarray of"
+            " it.",
+        )
     if not real.dtype.isnative:
         raise errors.user_error(
             TypeError,

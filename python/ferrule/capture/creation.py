@@ -13,7 +13,7 @@ from . import errors
 from .decide import ONE, ZERO, decide
 from .elementwise import apply, cast, select
 from .operands import as_array, cast_scalar, check_dtype, dtype_of, lift
-from .shaping import dims_from
+from .shaping import dims_from, normalize_axis
 from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar, is_traced, to_expr, unsupported
 
@@ -57,15 +57,22 @@ def _order(order: Any) -> None:
         raise unsupported(f"an array made in the order '{order}'")
 
 
+def _new_order(order: Any) -> None:
+    """The order of a fresh array, which NumPy takes as 'C' or 'F' alone."""
+    if order in ("K", "A", None):
+        raise errors.user_error(ValueError, "only 'C' or 'F' order is permitted")
+    _order(order)
+
+
 def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None, device: Any = None) -> Any:
     """np.zeros."""
-    _order(order)
+    _new_order(order)
     return filled(shape, 0, _dtype(dtype, np.float64))
 
 
 def ones(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None, device: Any = None) -> Any:
     """np.ones."""
-    _order(order)
+    _new_order(order)
     return filled(shape, 1, _dtype(dtype, np.float64))
 
 
@@ -73,7 +80,7 @@ def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", *, like: Any = None, device: Any = None
 ) -> Any:
     """np.full."""
-    _order(order)
+    _new_order(order)
     fill_value = as_array(fill_value)
     if isinstance(fill_value, Array):
         dims = _extents(shape)
@@ -95,7 +102,7 @@ def _natural_dtype(value: Any) -> np.dtype[Any]:
 
 def empty(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None, device: Any = None) -> Any:
     """np.empty: memory with undefined contents."""
-    _order(order)
+    _new_order(order)
     trace = Trace.current()
     trace.site()
     kind = _dtype(dtype, np.float64)
@@ -137,16 +144,18 @@ def full_like(
     device: Any = None,
 ) -> Any:
     """np.full_like."""
+    _order(order)
     dims, kind = _like(a, dtype, shape)
-    return full(dims, fill_value, kind, order)
+    return full(dims, fill_value, kind)
 
 
 def empty_like(
     a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     """np.empty_like."""
+    _order(order)
     dims, kind = _like(a, dtype, shape)
-    return empty(dims, kind, order)
+    return empty(dims, kind)
 
 
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
@@ -154,7 +163,7 @@ def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
     _order(order)
     a = as_array(a)
     if not isinstance(a, Array):
-        return a if isinstance(a, Scalar) else np.copy(a)
+        return _zero_rank(lift(cast_scalar(a, _natural_dtype(a))))
     trace = Trace.current()
     trace.site()
     value = a.value()
@@ -168,7 +177,7 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
 
 def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, order: Any = "C", **options: Any) -> Any:  # noqa: N803
     """np.eye."""
-    _order(order)
+    _new_order(order)
     trace = Trace.current()
     trace.site()
     dims = _extents((N, N if M is None else M))
@@ -295,6 +304,7 @@ def linspace(
     start, stop = as_array(start), as_array(stop)
     if isinstance(start, Array) or isinstance(stop, Array):
         raise unsupported("'linspace' between arrays")
+    normalize_axis(axis, 1)
     count = to_expr(num)
     if not decide(ir.Condition(ir.Relation.Le, ZERO, count)):
         raise errors.user_error(ValueError, "Number of samples must be non-negative.")

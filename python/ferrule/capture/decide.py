@@ -69,6 +69,8 @@ def tidy(condition: ir.Condition) -> ir.Condition:
         left, right = _move(left, right)
         if relation == Lt:
             relation, left = Le, left + ONE
+        if relation == Le and _at_ones(right) < 0:
+            left, right = ZERO - right, ZERO - left
     elif right.constant is not None:
         right, left = _move(right, left)
         if relation == Lt:
@@ -79,6 +81,11 @@ def tidy(condition: ir.Condition) -> ir.Condition:
     if relation in (Eq, Ne) and left.constant is not None:
         left, right = right, left
     return ir.Condition(relation, left, right)
+
+
+def _at_ones(expr: ir.Expr) -> int:
+    """The value where every symbol is 1: its sign is that of most coefficients."""
+    return int(expr.evaluate([1] * (max(expr.symbols(), default=-1) + 1)))
 
 
 def _negative_across(left: ir.Expr, right: ir.Expr) -> tuple[ir.Expr, ir.Expr]:

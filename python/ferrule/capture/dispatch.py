@@ -6,21 +6,24 @@ pieces of the function, or have `regions` and `loops` trace them.
 
 from __future__ import annotations
 
+import enum
 import functools
 import operator
-import sys
+import os
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
 import numpy as np
 
-from . import errors, rewrite
+from ferrule.warm import read_path
+
+from . import errors, outside, rewrite
+from .maybe import Maybe
 from .trace import Trace
 
 # Values that nobody rebinds in practice; user functions are not among them, since editing one changes the program.
 _PLAIN_TYPES = (ModuleType, BuiltinFunctionType, type, np.ufunc, type(np.where))
-_OWN_MODULES = frozenset(sys.stdlib_module_names) | {"numpy", "ferrule"}
 # Builtins that call a function given to them; it is rewritten first.
 _CALLERS = (map, filter, sorted, functools.reduce, min, max)
 
@@ -31,11 +34,29 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "LtE": operator.le,
     "Gt": operator.gt,
     "GtE": operator.ge,
-    "Is": operator.is_,
-    "IsNot": operator.is_not,
+    "Is": lambda left, right: _is_same(left, right),
+    "IsNot": lambda left, right: not _is_same(left, right),
     "In": lambda left, right: left in right,
     "NotIn": lambda left, right: left not in right,
 }
+
+
+def _is_same(left: Any, right: Any) -> bool:
+    """left is right; two arguments may be one array in one call and two in another."""
+    if left is not right and Trace.active() is not None and _is_given(left) and _is_given(right):
+        raise errors.unsupported(
+            "The comparison of two arguments with 'is' is not supported.",
+            "Compare their values, or pass a flag.",
+        )
+    return left is right
+
+
+def _is_given(value: Any) -> bool:
+    from .tracers import Array, Int, Scalar
+
+    if isinstance(value, Array):
+        return value.step is None and value.storage.argument is not None
+    return isinstance(value, (Int, Scalar))
 
 
 def _refuse_changing(fn: Any) -> None:
@@ -54,7 +75,7 @@ def _refuse_changing(fn: Any) -> None:
 
 def _is_own(fn: FunctionType) -> bool:
     """Whether a function belongs to NumPy, the standard library or Ferrule, and so to no user's program."""
-    return (fn.__module__ or "").partition(".")[0] in _OWN_MODULES
+    return (fn.__module__ or "").partition(".")[0] in outside.OWN_MODULES
 
 
 class Dispatcher:
@@ -74,35 +95,48 @@ class Dispatcher:
     def load(self, value: Any, path: str) -> Any:
         """A global or a closure's name, or an attribute of one; arrays come back as hidden arguments."""
         trace = Trace.active()
-        if trace is None:
+        if trace is None or _is_traced(value):
             return value
-        if type(getattr(value, "__dict__", None)) is dict:
-            trace.outer[id(value)] = value
-        root = path.partition(".")[0]
+        root, *names = path.split(".")
         owner = self.cells.get(root, self.globals)
-        if isinstance(value, BuiltinFunctionType) and isinstance(value.__self__, np.ndarray):
-            array, _, method = path.rpartition(".")
-            return getattr(trace.read_global(owner, array, value.__self__), method)
-        if isinstance(value, ModuleType):
+        if names:
+            holder = read_path(owner, root)
+            trace.outside.meet(holder, root)
+            return outside.read(trace, holder, names, owner, root)
+        trace.outside.meet(value, path)
+        if isinstance(value, ModuleType) or id(value) in trace.outside.made:
             return value
         if isinstance(value, _PLAIN_TYPES) or (isinstance(value, FunctionType) and _is_own(value)):
-            # np.sqrt is what it is; a name of the user's for it may be bound anew. A builtin is no global.
-            bound_here = "." not in path and (root in self.cells or root in self.globals)
-            return trace.read_global(owner, path, value) if bound_here else value
+            # A name of the user's for np.sqrt may be bound anew. A builtin is no global.
+            return (
+                trace.read_global(owner, path, value) if root in self.cells or root in self.globals else value
+            )
         return trace.read_global(owner, path, value)
 
+    def bound(self, read: Callable[[], Any], name: str) -> Any:
+        """A local name that may have no value, for good or for some data."""
+        try:
+            value = read()
+        except NameError:
+            if Trace.active() is None:
+                raise
+            from . import regions
+
+            raise regions.unset(name) from None
+        return value if type(value) is not Maybe else value.read(name)
+
     def attribute(self, value: Any, name: str) -> Any:
-        """value.name of a local value; what a static argument holds is noted as a global is."""
-        found = getattr(value, name)
+        """value.name of a local value; what lives longer than the trace is noted as a global is."""
         trace = Trace.active()
         if trace is None or _is_traced(value):
-            return found
-        content = getattr(value, "__dict__", None)
-        if type(content) is not dict or name not in content or id(value) not in trace.outer:
-            return found
-        if type(getattr(found, "__dict__", None)) is dict:
-            trace.outer[id(found)] = found
-        return trace.read_global(content, name, found)
+            return getattr(value, name)
+        if isinstance(value, ModuleType):
+            return outside.read(trace, value, [name], vars(value), "")
+        return (
+            outside.read(trace, value, [name], value, "")
+            if trace.outside.is_outside(value)
+            else getattr(value, name)
+        )
 
     def global_store(self, value: Any, name: str) -> None:
         """A global was assigned; traced values cannot outlive the capture."""
@@ -121,6 +155,9 @@ class Dispatcher:
             if handler is not None:
                 return handler(*args, **kwargs)
             _refuse_changing(fn)
+            outside.environment(trace, fn, args)
+            if fn in (getattr, hasattr) and len(args) > 1 and not _is_traced(args[0]):
+                return outside.look_up(trace, fn, *args)
         return invoke(fn, args, kwargs)
 
     def getitem(self, value: Any, index: Any) -> Any:
@@ -130,6 +167,8 @@ class Dispatcher:
             handler = _table_lookup(value)
             if handler is not None:
                 return handler(index)
+            if value is os.environ:
+                outside.environment(trace, os.environ.__getitem__, (index,))
             if isinstance(value, np.ndarray) and _holds_traced(index):
                 value = trace.constant_array(value)
         return value[index]
@@ -306,6 +345,9 @@ class Dispatcher:
 
 def convert(fn: FunctionType) -> FunctionType | None:
     """The rewritten form of a function, noted as part of the current capture; None for generators."""
+    trace = Trace.active()
+    if trace is not None and not errors.is_generated(fn.__code__):
+        trace.outside.meet_names(fn)
     return rewrite.convert(fn, Dispatcher)
 
 
@@ -336,9 +378,19 @@ def _construct(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     initialise = _initialiser(fn)
     if initialise is not None:
         made = object.__new__(fn)
+        _mark_made(made)
         _target(initialise, (made, *args), kwargs)(made, *args, **kwargs)
         return made
-    return fn(*args, **kwargs)
+    result = fn(*args, **kwargs)
+    if type(result) is fn and not isinstance(result, enum.Enum):
+        _mark_made(result)
+    return result
+
+
+def _mark_made(value: Any) -> None:
+    trace = Trace.active()
+    if trace is not None:
+        trace.outside.made[id(value)] = value
 
 
 def _initialiser(fn: Any) -> FunctionType | None:
@@ -369,7 +421,7 @@ def _target(fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 
 
 def _is_users(fn: FunctionType) -> bool:
-    return (fn.__module__ or "").partition(".")[0] not in _OWN_MODULES
+    return (fn.__module__ or "").partition(".")[0] not in outside.OWN_MODULES
 
 
 def _has_source(fn: FunctionType) -> bool:

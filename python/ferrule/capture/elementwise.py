@@ -67,24 +67,58 @@ def ufunc(
     values: Sequence[Any],
     out: Any = None,
     where: Any = True,
-    dtype: Any = None,
+    loop: Sequence[np.dtype[Any]] | None = None,
     casting: str = "same_kind",
     strong: bool = True,
 ) -> Any:
-    """An element-wise operation with a ufunc's keywords."""
+    """An element-wise operation with a ufunc's keywords; `loop` gives the dtypes of its operands and of its result."""
     if isinstance(out, tuple):
         if len(out) != 1:
             raise unsupported(f"several outputs of '{name}'")
         out = out[0]
-    if dtype is not None:
-        values = [cast(value, np.dtype(dtype)) if dtype_of(value) is not None else value for value in values]
+    if loop is not None:
+        values = [cast(as_array(value), dtype) for value, dtype in zip(values, loop, strict=False)]
     result = compute(name, values, strong)
+    if loop is not None and np.dtype(result.dtype) != loop[-1]:
+        raise unsupported(f"'{name}' with the dtype '{loop[-1]}'")
     if where is not True:
+        kind = dtype_of(as_array(where))
+        if kind is not None and kind.kind != "b":
+            raise errors.user_error(
+                TypeError,
+                f"Cannot cast array data from {kind!r} to dtype('bool') according to the rule 'safe'",
+            )
         result = select(where, result, out if out is not None else 0)
     if out is None:
         return result
     write_out(name, out, result, casting)
     return out
+
+
+def resolve(function: np.ufunc, values: Sequence[Any], dtype: Any, casting: str) -> Sequence[np.dtype[Any]]:
+    """The dtypes of the loop that NumPy takes for operands, then of its result; its TypeError where it has none."""
+    kinds = [_kind(as_array(value)) for value in values]
+    options: dict[str, Any] = {"casting": casting}
+    if dtype is not None:
+        options["signature"] = (*[None] * function.nin, np.dtype(dtype))
+    try:
+        found: Any = function.resolve_dtypes((*kinds, None), **options)
+    except TypeError as error:
+        raise errors.user_error(TypeError, str(error)) from None
+    for kind in found:
+        check_dtype(kind)
+    return tuple(found)
+
+
+def _kind(value: Any) -> Any:
+    """The dtype of an operand, or the Python type of a number that adapts to others."""
+    strong = dtype_of(value)
+    if strong is not None:
+        return strong
+    kind = (
+        np.dtype(value.dtype).kind if isinstance(value, (Int, Cond, Scalar)) else np.asarray(value).dtype.kind
+    )
+    return np.dtype(np.bool_) if kind == "b" else float if kind == "f" else int
 
 
 def compute(name: str, values: Sequence[Any], strong: bool) -> Any:
@@ -215,6 +249,11 @@ def _is_bool(value: Any) -> bool:
 
 def clip(x: Any, low: Any = None, high: Any = None, out: Any = None, **options: Any) -> Any:
     """np.clip; a bound of None does not limit."""
+    if (low is not None or high is not None) and not {"min", "max"}.isdisjoint(options):
+        raise errors.user_error(
+            ValueError,
+            "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.",
+        )
     low, high = options.pop("min", low), options.pop("max", high)
     low, high = options.pop("a_min", low), options.pop("a_max", high)
     refuse_options("clip", options)

@@ -6,9 +6,11 @@ capture the wrong path. `boundary` turns what escapes into the public exceptions
 
 from __future__ import annotations
 
+import dis
 import os
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import CodeType, FrameType, TracebackType
 from typing import Any, TypeVar
 
@@ -30,6 +32,7 @@ _KINDS: dict[type[Exception], type[public.UserError]] = {
     BufferError: public.UserBufferError,
     IndexError: public.UserIndexError,
     ZeroDivisionError: public.UserZeroDivisionError,
+    UnboundLocalError: public.UserUnboundLocalError,
     RuntimeError: public.UserRuntimeError,
     MemoryError: public.UserMemoryError,
 }
@@ -82,7 +85,13 @@ class CaptureError(Abort):
 def unsupported(construct: str, instead: str = "") -> Abort:
     """An exception to raise for valid NumPy or Python that is not compiled: names the construct and what to do."""
     text = f"{construct} {instead}" if instead else construct
-    return Abort(_mark(public.Unsupported(located(text))))
+    error = public.Unsupported(located(text))
+    return Abort(_mark(error) if locations() else error)
+
+
+def unsupported_at(place: str, text: str) -> Abort:
+    """The same for a line that is not the one that is running now."""
+    return Abort(_mark(public.Unsupported(f"{place}: {text}")))
 
 
 def user_error(kind: type[Exception], message: str) -> public.UserError:
@@ -153,8 +162,17 @@ def _mark(error: _E) -> _E:
     return error
 
 
+# Python names the types of operands, which are the stand-ins'.
+_REAL = {"'Array'": "'ndarray'", "'Int'": "'int'", "'Scalar'": "'number'", "'Cond'": "'bool'"}
+_STAND_INS = re.compile("|".join(_REAL))
+
+
 class boundary:  # noqa: N801
     """Everything that a capture raises leaves this context as a public exception, located, with a clean traceback."""
+
+    def __init__(self, fn: Any = None) -> None:
+        self.fn = fn
+        self.arguments: Mapping[str, Any] = {}
 
     def __enter__(self) -> None:
         return None
@@ -163,11 +181,27 @@ class boundary:  # noqa: N801
         if error is None or not isinstance(error, (Exception, Control)):
             return
         public_error = _published(error)
+        if type(public_error) in (TypeError, AttributeError):
+            public_error = self._of_python(public_error)
+        if isinstance(public_error, public.Unsupported) and not getattr(public_error, "located", False):
+            public_error = _mark(public.Unsupported(_at_function(self.fn, str(public_error))))
         # The frame that entered this context is in the traceback once more when the exception leaves it.
         cleaned = clean(traceback.tb_next if traceback is not None else None)
         if public_error is error and error.__context__ is not None and not error.__suppress_context__:
             raise error.with_traceback(cleaned)
         raise public_error.with_traceback(cleaned) from error.__cause__
+
+    def _of_python(self, error: BaseException) -> BaseException:
+        """Python's refusal of an operand: with the user's words for the stand-ins, and the arguments of those types."""
+        text = _STAND_INS.sub(lambda found: _REAL[found[0]], str(error))
+        hints = "".join(
+            f" The argument '{name}' is {'None' if value is None else f'of type {type(value).__name__}'}."
+            for name, value in self.arguments.items()
+            if f"'{type(value).__name__}'" in text
+        )
+        if not hints and text == str(error):
+            return error
+        return _mark(public.UserTypeError(_behind(error, f"{text}.{hints}")))
 
 
 def _published(error: BaseException) -> BaseException:
@@ -182,11 +216,32 @@ def _published(error: BaseException) -> BaseException:
             public.InternalError(_behind(error, f"A capture lost its way ({type(error).__name__})."))
         )
     if isinstance(error, RecursionError):
-        text = "A recursion does not end at capture. Its end must not depend on data."
+        text = (
+            "A recursion does not end at capture, or is deeper than capture can follow, which takes three frames of Python's"
+            f" {sys.getrecursionlimit()} for a call. Its end must not depend on data; write a deep one as a loop."
+        )
         return _mark(public.Unsupported(_behind(error, text)))
     if isinstance(error, public.Error) and not getattr(error, "located", False):
-        return _mark(type(error)(_behind(error, str(error))))
+        text = _behind(error, str(error))
+        return _mark(type(error)(text)) if text != str(error) else error
     return error
+
+
+def _at_function(fn: Any, message: str) -> str:
+    """The message behind the line on which a function begins."""
+    code = getattr(fn, "__code__", None)
+    return message if code is None else f"{code.co_filename}:{code.co_firstlineno}: {message}"
+
+
+def return_place(code: CodeType) -> str:
+    """Where a function returns, if it does so on one line; else where it begins."""
+    lines = set()
+    line = code.co_firstlineno
+    for instruction in dis.get_instructions(code):
+        line = instruction.starts_line or line
+        if instruction.opname in ("RETURN_VALUE", "RETURN_CONST"):
+            lines.add(line)
+    return f"{code.co_filename}:{lines.pop() if len(lines) == 1 else code.co_firstlineno}"
 
 
 def _behind(error: BaseException, message: str) -> str:

@@ -43,9 +43,6 @@ class For(Loop):
         self.dispatcher = dispatcher
         self.span = span
         self.body = body
-        # Whether the trace behind the loop rests on an iteration: asked for outside of the body, where it is no fact.
-        self.wants_iteration = False
-        self.has_iteration = False
 
     def run(self) -> None:
         """Traces the loop and leaves the names as they are behind it."""
@@ -198,6 +195,14 @@ class For(Loop):
             else:
                 self.widen(name, value)
                 settled = False
+        if (
+            settled
+            and not self.has_iteration
+            and not self.wants_iteration
+            and any(map(self.retypes, self.kinds))
+        ):
+            self.wants_iteration = True
+            settled = False
         return last if settled and self.keeps_least(leaving) else None
 
     def needs_iteration(self, name: str, value: Any) -> bool:

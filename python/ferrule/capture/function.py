@@ -6,16 +6,19 @@ import inspect
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import BuiltinMethodType
 from typing import Any
 
 import numpy as np
 
 from ferrule import _compiler as ir
 from ferrule import errors as public
+from ferrule.variables import variable
 from ferrule.warm import snapshot
 
 from . import dispatch, errors, methods
 from .decide import Eq, strongest
+from .outside import Outside, Watch, changed_outside, watch_container, watch_whole
 from .results import declare_results
 from .signature import ArgumentInfo, Arguments, bind
 from .trace import Trace
@@ -50,7 +53,9 @@ class Captured:
     arguments: tuple[ArgumentInfo, ...]
     returns_tuple: bool
     results: int
+    structure: Any  # as ferrule.results.assembler takes it; None for one result and flat tuples
     globals_read: tuple[GlobalRead, ...]
+    watched: tuple[tuple[Any, ...], ...] = ()
     sample: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -74,17 +79,27 @@ class _Capture(Trace):
     def __init__(self, builder: ir.ProgramBuilder, options: Options) -> None:
         super().__init__(builder, options)
         self.arguments = Arguments(self)
+        self.outside = Outside()
 
     def read_global(self, owner: Any, path: str, value: Any) -> Any:
         """Notes a global or closure's name; a global array comes back as a hidden argument."""
         from .constants import real_array
 
         if isinstance(value, np.ndarray):
-            self.paths[id(value)] = (value, (owner, path))
+            try:
+                variable(owner, path)
+            except LookupError:
+                self.note(owner, path, value)
+            else:
+                self.paths[id(value)] = (value, (owner, path))
             return real_array(value, path)
         if isinstance(value, (list, dict)) and _holds_array(value):
+            self.note(owner, path, value)
             return self._read_container(path, value)
-        self._note(owner, path, value)
+        if isinstance(value, BuiltinMethodType):
+            watch_container(self, value.__self__)
+        watch_whole(self, value)
+        self.note(owner, path, value)
         return value
 
     def _read_container(self, path: str, value: Any) -> Any:
@@ -98,10 +113,11 @@ class _Capture(Trace):
             if isinstance(item, np.ndarray):
                 self.paths.setdefault(id(item), (item, (value, name)))
             else:
-                self._note(value, name, item)
+                self.note(value, name, item)
         return value
 
-    def _note(self, owner: Any, path: str, value: Any) -> None:
+    def note(self, owner: Any, path: str, value: Any) -> None:
+        """Notes a name that decided what the program is, for calls and warm records to compare."""
         self.globals_read.setdefault((id(owner), path), (owner, path, snapshot(value)))
 
     def hidden_argument(self, real: np.ndarray[Any, Any], name: str) -> Any:
@@ -131,8 +147,10 @@ def capture(
     options = options or Options()
     started = time.perf_counter()
     found: list[tuple[str, np.ndarray[Any, Any], tuple[Any, str]]] = []
-    with errors.boundary():
+    boundary = errors.boundary(fn)
+    with boundary:
         bound = bind(fn, args, kwargs)
+        boundary.arguments = bound.arguments
         unknown = set(options.static) - set(bound.arguments)
         if unknown:
             raise public.UserTypeError(
@@ -196,8 +214,11 @@ def trace_function(
     rewritten = dispatch.convert(fn)  # type: ignore[arg-type]
     if rewritten is None:
         raise public.Unsupported(f"'{fn.__name__}' is a generator or coroutine, which is not supported.")
-    value = rewritten(*positional, **named)
-    declare_results(trace, value, trace.arguments.tracers)
+    value = _run(trace, rewritten, positional, named)
+    try:
+        structure = declare_results(trace, value, trace.arguments.tracers)
+    except errors.Abort as abort:
+        raise errors.unsupported_at(errors.return_place(fn.__code__), str(abort.error)) from None
     for condition in strongest(trace.guards):
         builder.guard(condition, trace.text(condition), _compares_sources(condition))
     sample = {builder.symbols().name(symbol): number for symbol, number in trace.sample.items()}
@@ -206,10 +227,37 @@ def trace_function(
         arguments=tuple(trace.arguments.infos),
         returns_tuple=type(value) is tuple,
         results=len(value) if type(value) is tuple else 1,
+        structure=structure,
         globals_read=tuple(GlobalRead(*item) for item in trace.globals_read.values()),
+        watched=tuple(trace.watched.values()),
         sample=sample,
         seconds=time.perf_counter() - started,
     )
+
+
+def _run(trace: _Capture, rewritten: Callable[..., Any], positional: list[Any], named: dict[str, Any]) -> Any:
+    """The traced function's result; what it changed outside of the program is restored and refused."""
+    outside = trace.outside
+    try:
+        value = rewritten(*positional, **named)
+    except BaseException:
+        outside.restore()
+        raise
+    name = outside.changed()
+    if name is None:
+        return value
+    outside.restore()
+    code = rewritten.__code__
+    watch = Watch(outside)
+    try:
+        with watch:
+            rewritten(*positional, **named)
+    except BaseException as error:
+        if watch.found is None:
+            raise changed_outside(name, f"{code.co_filename}:{code.co_firstlineno}") from error
+    finally:
+        outside.restore()
+    raise watch.found or changed_outside(name, f"{code.co_filename}:{code.co_firstlineno}")
 
 
 def _compares_sources(condition: ir.Condition) -> bool:

@@ -130,8 +130,13 @@ def _used(*nodes: ast.AST | None) -> Names:
 
 
 class _Liveness:
+    """Walks statements backwards, writing live names on regions. What a block needs whatever is live behind it is found
+    once, so that nested loops are walked a number of times that does not grow with their depth."""
+
     def __init__(self, always: Names) -> None:
         self.always = always
+        self.needs: dict[tuple[int, Names], Names] = {}
+        self.measuring = False
 
     def block(self, statements: list[ast.stmt], after: Names) -> Names:
         live = after | self.always
@@ -168,12 +173,12 @@ class _Liveness:
         if isinstance(node, ast.Raise):
             return _used(node) | self.always
         if isinstance(node, ast.Assign):
-            killed = frozenset(name for target in node.targets for name in _plain_targets(target))
+            killed = frozenset(name for target in node.targets for name in plain_targets(target))
             return (after - killed) | _used(*node.targets, node.value)
         if isinstance(node, ast.AnnAssign) and node.value is not None:
-            return (after - frozenset(_plain_targets(node.target))) | _used(node.target, node.value)
+            return (after - frozenset(plain_targets(node.target))) | _used(node.target, node.value)
         if isinstance(node, ast.AugAssign):
-            target = frozenset(_plain_targets(node.target))
+            target = frozenset(plain_targets(node.target))
             return after | target | _used(node.target, node.value)
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             return (after - {node.name}) | _used(node)
@@ -183,16 +188,23 @@ class _Liveness:
         self, node: ast.For | ast.While, body: list[ast.stmt], after: Names, bound: Names, test: Names
     ) -> Names:
         stop = getattr(node, "fr_stop", None)
-        entry = after | test | ({stop} if stop else frozenset())
-        while True:
-            grown = entry | (self.block(body, entry) - bound)
-            if grown == entry:
-                break
-            entry = grown
-        node.fr_after = after  # type: ignore[union-attr]
-        # `entry` also holds what is only live behind the loop; an iteration itself needs less.
-        node.fr_entry = (self.block(body, entry) - bound) | test  # type: ignore[union-attr]
+        # Names that the next iteration needs are live at the end of this one: those beyond what the body itself needs
+        # are in `entry` already.
+        entry = after | test | ({stop} if stop else frozenset()) | (self.needed(node, body) - bound)
+        if not self.measuring:
+            node.fr_after = after  # type: ignore[union-attr]
+            # `entry` also holds what is only live behind the loop; an iteration itself needs less.
+            node.fr_entry = (self.block(body, entry) - bound) | test  # type: ignore[union-attr]
         return entry
+
+    def needed(self, node: ast.stmt, body: list[ast.stmt]) -> Names:
+        """The names live at the beginning of a loop's body if none were live behind it."""
+        key = id(node), self.always
+        if key not in self.needs:
+            outer, self.measuring = self.measuring, True
+            self.needs[key] = self.block(body, frozenset())
+            self.measuring = outer
+        return self.needs[key]
 
     def attempt(self, node: Any, after: Names) -> Names:
         final = self.block(node.finalbody, after)
@@ -210,11 +222,12 @@ def _target_uses(node: ast.For) -> list[ast.stmt]:
     return [ast.Expr(part) for part in used]
 
 
-def _plain_targets(target: ast.expr) -> Iterator[str]:
+def plain_targets(target: ast.expr) -> Iterator[str]:
+    """The names that an assignment to a target binds."""
     if isinstance(target, ast.Name):
         yield target.id
     elif isinstance(target, (ast.Tuple, ast.List)):
         for item in target.elts:
-            yield from _plain_targets(item)
+            yield from plain_targets(item)
     elif isinstance(target, ast.Starred):
-        yield from _plain_targets(target.value)
+        yield from plain_targets(target.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
@@ -10,6 +11,7 @@ from ferrule import _compiler as ir
 from . import errors, regions, state
 from .carry import Carry
 from .dispatch import cells_of
+from .maybe import Maybe
 from .state import UNDEFINED, read
 from .trace import Trace
 from .tracers import Array, Int, to_expr
@@ -51,6 +53,9 @@ class Loop:
         self.initial: dict[str, tuple[Any, list[int]]] = {}
         self.pairs: dict[Any, Any] = {}
         self.least: dict[str, int | None] = {}  # name of a carried int -> what it never falls below
+        # Whether the trace behind the loop rests on an iteration: asked for outside of the body, where it is no fact.
+        self.wants_iteration = False
+        self.has_iteration = False
 
     def begin(self) -> None:
         """Notes the state before the loop, and takes up the types of an earlier trace that began alike."""
@@ -124,9 +129,7 @@ class Loop:
         if not isinstance(before, Array) or not isinstance(kind, Carry) or kind.kind != "array_value":
             return
         storage = before.storage
-        shared = (
-            v for n, v in errors.variables() if n != name and isinstance(v, Array) and v.storage is storage
-        )
+        shared = (v for n, v in _variables() if n != name and isinstance(v, Array) and v.storage is storage)
         if storage.pure and next(shared, None) is not None:
             storage.make_buffer()
             self.kinds[name] = state.join(state.kind_of(before), kind)
@@ -134,17 +137,25 @@ class Loop:
     def widen(self, name: str, value: Any) -> bool:
         """Makes the kind of a name hold a value; whether it did already."""
         self.trace.joined_pairs = self.pairs
-        old = self.kinds.get(name)
-        kind = old
-        if old is None:
-            kind = state.widen(None, self.before[name])
-            if kind is None and self.before[name] is not UNDEFINED:
-                raise Peel(name, self.unjoined(name, value))
-        wide = state.widen(kind, value)
+        old = kind = self.kinds.get(name)
+        # A name that every iteration sets needs no value before the loop if there is an iteration.
+        before = self.before[name]
+        needless = before is UNDEFINED and name not in self.entry and self.has_iteration
+        if not needless and (old is None or before is UNDEFINED):
+            kind = state.widen(old, before, name)
+        wide = state.widen(kind, value, name)
         if wide is None:
             raise Peel(name, self.unjoined(name, value))
         self.kinds[name] = state.relate(wide, self.before[name])
         return old is not None and wide == old
+
+    def retypes(self, name: str) -> bool:
+        """Whether a number has another type behind the loop than before it, which without an iteration it has not."""
+        before = self.before[name]
+        if name not in self.after or name not in self.kinds or before is UNDEFINED or self.trace.annotated:
+            return False
+        pairs = zip(state.leaves(self.kinds[name]), state.leaves(state.kind_of(before)), strict=False)
+        return any({a.kind, b.kind} <= {"int", "scalar"} and a != b for a, b in pairs)
 
     def unjoined(self, name: str, value: Any) -> str:
         line = state.line_of(self.pieces[-1], name)
@@ -160,6 +171,12 @@ class Loop:
             f"The types of {names or 'the names that this loop assigns'} do not settle.",
             "Give each one type and shape.",
         )
+
+
+def _variables() -> Iterator[tuple[str, Any]]:
+    """The user's variables, those without a value for some data too."""
+    for name, value in errors.variables():
+        yield name, value.value if isinstance(value, Maybe) else value
 
 
 def _not_below(least: int, value: Any) -> ir.Condition:

@@ -10,80 +10,6 @@ from . import constants, creation, elementwise, errors, reductions, reshaping, s
 from .tracers import Array, unsupported
 
 
-def _reduction(name: str) -> Any:
-    def method(
-        self: Array,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = None,
-        where: Any = True,
-    ) -> Any:
-        return reductions.reduce(name, self, axis, dtype, out, keepdims, initial, where)
-
-    return method
-
-
-def _extreme(name: str) -> Any:
-    def method(
-        self: Array,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = None,
-        where: Any = True,
-    ) -> Any:
-        return reductions.reduce(name, self, axis, None, out, keepdims, initial, where)
-
-    return method
-
-
-def _logical(name: str) -> Any:
-    def method(
-        self: Array, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-    ) -> Any:
-        return reductions.reduce(name, self, axis, None, out, keepdims, None, where)
-
-    return method
-
-
-def _mean(
-    self: Array,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
-) -> Any:
-    return reductions.mean(self, axis, dtype, out, keepdims, where)
-
-
-def _var(
-    self: Array,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    **options: Any,
-) -> Any:
-    return reductions.var(self, axis, dtype, out, ddof, keepdims, **options)
-
-
-def _std(
-    self: Array,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    **options: Any,
-) -> Any:
-    return reductions.std(self, axis, dtype, out, ddof, keepdims, **options)
-
-
 def _astype(
     self: Array, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
@@ -138,9 +64,7 @@ def _refused(name: str) -> Any:
 
 
 _METHODS: dict[str, Any] = {
-    "sum": _reduction("sum"), "prod": _reduction("prod"), "max": _extreme("max"), "min": _extreme("min"),
-    "any": _logical("any"), "all": _logical("all"), "mean": _mean, "var": _var, "std": _std,
-    "ptp": lambda self, axis=None, out=None, keepdims=False: reductions.ptp(self, axis, out, keepdims),
+    **reductions.FUNCTIONS,
     "astype": _astype, "copy": lambda self, order="C": creation.copy(self, order), "reshape": _reshape,
     "ravel": lambda self, order="C": reshaping.ravel(self, order),
     "flatten": lambda self, order="C": reshaping.flatten(self, order), "transpose": _transpose,

@@ -13,7 +13,9 @@ from ferrule import _compiler as ir
 from . import errors
 from .decide import decide, holds
 from .elementwise import _COMPARE, apply, compute, ufunc
+from .numbers import symbolic
 from .operands import cast_scalar
+from .overflow import NO_FIT, make_checked, make_fitting
 from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar, make_int, to_expr, unsupported
 
@@ -35,6 +37,20 @@ _PYTHON: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+# What leaves 64 bits only where its result does.
+_EXACT: dict[str, Callable[[ir.Expr, ir.Expr], ir.Expr]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+}
+
+_BY_ZERO = {
+    "floor_divide": "integer division or modulo",
+    "remainder": "integer modulo",
+    "divide": "division",
+}
+
+
 _UNARY: dict[str, Callable[[int], int]] = {
     "negative": operator.neg,
     "positive": operator.pos,
@@ -45,6 +61,8 @@ _UNARY: dict[str, Callable[[int], int]] = {
 
 def python_operator(name: str, left: Any, right: Any) -> Any:
     """A binary operator of Python on stand-ins."""
+    if _is_python_int(left) and _is_python_int(right):
+        left, right = _as_int(left), _as_int(right)
     if isinstance(left, (int, Int, Cond)) and isinstance(right, (int, Int, Cond)):
         return _int_operator(name, left, right)
     for value in (left, right):
@@ -61,6 +79,19 @@ def python_operator(name: str, left: Any, right: Any) -> Any:
     if name not in _COMPARE:
         left, right = _python_bool_as_int(left, right), _python_bool_as_int(right, left)
     return compute(name, (left, right), strong=False)
+
+
+def _is_python_int(value: Any) -> bool:
+    if isinstance(value, Scalar):
+        return bool(value.weak and value.dtype.kind in "iu")
+    return isinstance(value, (int, Int, Cond))
+
+
+def _as_int(value: Any) -> Any:
+    """A Python int that only the run knows as a symbolic one."""
+    if isinstance(value, Scalar) and value.weak and value.dtype.kind in "iu":
+        return symbolic(value, NO_FIT, ir.ErrorCode.OVERFLOW)
+    return value
 
 
 def _refuse_comparison(value: Any) -> Any:
@@ -90,31 +121,59 @@ def _int_operator(name: str, left: Any, right: Any) -> Any:
     if name in _COMPARE:
         return _compare_ints(name, left, right)
     a, b = to_expr(left), to_expr(right)
-    if name == "add":
-        return make_int(a + b)
-    if name == "subtract":
-        return make_int(a - b)
-    if name == "multiply":
-        return make_int(a * b)
-    if name in ("floor_divide", "remainder"):
-        if holds(ir.Condition(ir.Relation.Ne, b, ir.Expr(0))) is False:
-            what = "integer division or modulo" if name == "floor_divide" else "integer modulo"
-            raise errors.user_error(ZeroDivisionError, f"{what} by zero") from None
-        return make_int((a // b) if name == "floor_divide" else (a % b))
+    if name in _EXACT:
+        return make_fitting(name, (a, b), _EXACT[name](a, b))
+    if name in _BY_ZERO:
+        _refuse_zero(b, _BY_ZERO[name])
+    if name == "floor_divide":
+        return make_fitting(name, (a, b), a // b)
+    if name == "remainder":
+        return make_int(a % b)
     if name == "power":
         if decide(ir.Condition(ir.Relation.Le, ir.Expr(0), b)):
-            return make_int(a**b)
+            return make_fitting(name, (a, b), a**b)
         return apply("power", (_as_float(left), right), strong=False)
-    if name == "divide" and holds(ir.Condition(ir.Relation.Ne, b, ir.Expr(0))) is False:
-        raise errors.user_error(ZeroDivisionError, "division by zero")
-    if name == "left_shift" and isinstance(right, int):
-        return make_int(a * ir.Expr(1 << right))
-    if name == "right_shift" and isinstance(right, int):
-        return make_int(a // ir.Expr(1 << right))
+    if name in ("left_shift", "right_shift"):
+        return _shift(name, a, b)
     if name == "bitwise_and" and isinstance(right, int) and right >= 0 and right & (right + 1) == 0:
         return make_int(a % ir.Expr(right + 1))
     result = apply(name, (left, right), strong=False)
     return result.as_index() if isinstance(result, Scalar) and result.dtype.kind in "iu" else result
+
+
+def _refuse_zero(divisor: ir.Expr, what: str) -> None:
+    """A ZeroDivisionError, now or where the run finds the divisor to be zero."""
+    nonzero = ir.Condition(ir.Relation.Ne, divisor, ir.Expr(0))
+    known = holds(nonzero)
+    if known is False:
+        raise errors.user_error(ZeroDivisionError, f"{what} by zero") from None
+    if known is None:
+        trace = Trace.current()
+        trace.site(f"{what} by zero")
+        trace.builder.check(nonzero, ir.ErrorCode.ZERO_DIVISION)
+        trace.facts.assume(nonzero)
+
+
+def _shift(name: str, a: ir.Expr, b: ir.Expr) -> Any:
+    """a << b or a >> b: a product or a quotient where the count is known."""
+    count = b.constant
+    if count is not None and 0 <= count < 62:
+        power = ir.Expr(1 << count)
+        return (
+            make_int(a // power) if name == "right_shift" else make_fitting("multiply", (a, power), a * power)
+        )
+    trace = Trace.current()
+    counted = ir.Condition(ir.Relation.Le, ir.Expr(0), b)
+    known = holds(counted)
+    if known is False:
+        raise errors.user_error(ValueError, "negative shift count")
+    if known is None:
+        trace.site("negative shift count")
+        trace.builder.check(counted, ir.ErrorCode.VALUE)
+    if name == "left_shift":
+        return make_checked(name, (a, b))
+    result = apply(name, (make_int(a), make_int(b)), strong=False)
+    return result.as_index() if isinstance(result, Scalar) else result
 
 
 def _as_float(value: Any) -> Any:
@@ -136,15 +195,16 @@ def _compare_ints(name: str, left: Any, right: Any) -> Any:
 
 def python_unary(name: str, value: Any) -> Any:
     """A unary operator of Python on stand-ins."""
+    value = _as_int(value)
     if isinstance(value, (Int, Cond)):
         if isinstance(value, Cond):
             return _UNARY[name](int(bool(value)))
         if name == "negative":
-            return make_int(ir.Expr(0) - value.expr)
+            return make_fitting(name, (value.expr,), ir.Expr(0) - value.expr)
         if name == "positive":
             return value
         if name == "absolute":
-            return make_int(ir.max(value.expr, ir.Expr(0) - value.expr))
+            return make_fitting(name, (value.expr,), ir.max(value.expr, ir.Expr(0) - value.expr))
         return make_int(ir.Expr(-1) - value.expr)
     if isinstance(value, Scalar) and value.weak and value.dtype.kind == "b":
         return python_unary(name, cast_scalar(value, np.dtype(np.int64)).as_index())

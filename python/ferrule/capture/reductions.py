@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,7 @@ def mean(
     kind = (
         np.dtype(dtype) if dtype is not None else np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
     )
+    _check_moment("mean", kind)
     axes = sorted(normalize_axes(axis, a.ndim))
     total = reduce("sum", a, axis, kind, keepdims=keepdims, where=where)
     count = _count(a, axes) if where is True else _selected(a, axis, where, keepdims)
@@ -160,6 +162,11 @@ def mean(
         return result
     write_out("mean", out, result, "unsafe")
     return out
+
+
+def _check_moment(name: str, kind: np.dtype[Any]) -> None:
+    if kind.kind != "f":
+        raise unsupported(f"the argument 'dtype' = '{kind}' of '{name}'")
 
 
 def _selected(a: Array, axis: Any, where: Any, keepdims: Any) -> Any:
@@ -195,6 +202,7 @@ def var(
     kind = (
         np.dtype(dtype) if dtype is not None else np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
     )
+    _check_moment("var", kind)
     axes = sorted(normalize_axes(axis, a.ndim))
     centre = (
         globals()["mean"](a, axis, kind, keepdims=True, where=where) if given_mean is None else given_mean
@@ -227,7 +235,7 @@ def std(
     result = apply("sqrt", (var(a, axis, dtype, None, ddof, keepdims, **options),))
     if out is None:
         return result
-    write_out("std", out, result, "unsafe")
+    write_out("std", out, result, "same_kind")
     return out
 
 
@@ -237,7 +245,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
     result = apply("subtract", (high, low))
     if out is None:
         return result
-    write_out("ptp", out, result, "unsafe")
+    write_out("ptp", out, result, "same_kind")
     return out
 
 
@@ -286,3 +294,48 @@ def ufunc_reduce(
     if isinstance(out, tuple):
         out = out[0]
     return reduce(_BY_UFUNC[name], array, axis, dtype, out, keepdims, initial, where)
+
+
+def _with_dtype(name: str) -> Callable[..., Any]:
+    def function(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        return reduce(name, a, axis, dtype, out, keepdims, initial, where)
+
+    return function
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    def function(
+        a: Any,
+        axis: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        return reduce(name, a, axis, None, out, keepdims, initial, where)
+
+    return function
+
+
+def _logical(name: str) -> Callable[..., Any]:
+    def function(
+        a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
+    ) -> Any:
+        return reduce(name, a, axis, None, out, keepdims, None, where)
+
+    return function
+
+
+# What NumPy has as a function and arrays have as a method.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "sum": _with_dtype("sum"), "prod": _with_dtype("prod"), "max": _extreme("max"), "min": _extreme("min"),
+    "any": _logical("any"), "all": _logical("all"), "mean": mean, "var": var, "std": std, "ptp": ptp,
+}  # fmt: skip

@@ -16,11 +16,20 @@ from ferrule import _compiler as ir
 
 from . import errors, state
 from .containers import Snapshot
+from .maybe import unset_message
 from .state import read, write
 from .trace import Trace
 from .tracers import Cond, Scalar
 
 ATTEMPTS = 24
+
+# The exceptions of Python that a failed check can raise.
+_CODES: dict[type[Exception], Any] = {
+    ValueError: ir.ErrorCode.VALUE,
+    OverflowError: ir.ErrorCode.OVERFLOW,
+    ZeroDivisionError: ir.ErrorCode.ZERO_DIVISION,
+    UnboundLocalError: ir.ErrorCode.UNDEFINED,
+}
 
 
 class Attempt:
@@ -110,13 +119,28 @@ def _check(trace: Trace, test: Any, negated: bool, site: int, code: Any) -> None
     trace.builder.check(trace.builder.elementwise("logical_not", [flag]) if negated else flag, code)
 
 
+def check_set(is_set: Any, name: str) -> None:
+    """The program stops with an UnboundLocalError where `is_set` is false."""
+    trace = Trace.current()
+    _check(trace, is_set, False, trace.site(unset_message(name)), ir.ErrorCode.UNDEFINED)
+
+
+def unset(name: str) -> BaseException:
+    """The exception to raise where a name is read that has no value: a trap in a region."""
+    trace = Trace.current()
+    message = unset_message(name)
+    if trace.depth > 0:
+        return errors.Trapped(trace.site(message), ir.ErrorCode.UNDEFINED)
+    return errors.user_error(UnboundLocalError, message)
+
+
 def trap(exception: Any) -> None:
     """Ends the branch that is being traced with a trap."""
     if isinstance(exception, type):
         text, kind = exception.__name__, exception
     else:
         text, kind = f"{type(exception).__name__}: {exception}", type(exception)
-    code = ir.ErrorCode.VALUE if issubclass(kind, ValueError) else ir.ErrorCode.ASSERT
+    code = next((code for known, code in _CODES.items() if issubclass(kind, known)), ir.ErrorCode.ASSERT)
     raise errors.Trapped(Trace.current().site(text), code)
 
 
@@ -240,7 +264,7 @@ def _trace_side(
         refuse_changes(snapshot, "branch")
         settled = True
         for name in guess:
-            wide = state.widen(guess[name], values[name])
+            wide = state.widen(guess[name], values[name], name)
             if wide is None:
                 raise _unjoined(name, pieces, guess[name].describe(), state.describe(values[name]))
             settled = settled and wide == guess[name]
@@ -275,7 +299,7 @@ def _is_exact(guess: dict[str, Any], traced: list[_Side]) -> bool:
     left, right = traced[0].values, traced[1].values
     return all(
         not state.same(left[name], right[name])
-        and state.widen(state.widen(None, left[name]), right[name]) == kind
+        and state.widen(state.widen(None, left[name], name), right[name], name) == kind
         for name, kind in guess.items()
     )
 
@@ -294,7 +318,7 @@ def _join(
         if state.same(left[name], right[name]):
             joined[name] = left[name]
             continue
-        kind = state.widen(state.widen(None, left[name]), right[name])
+        kind = state.widen(state.widen(None, left[name], name), right[name], name)
         if kind is None:
             raise _unjoined(name or what, pieces, state.describe(left[name]), state.describe(right[name]))
         guess[name] = kind

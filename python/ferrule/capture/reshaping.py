@@ -11,7 +11,7 @@ from ferrule import _compiler as ir
 from . import errors
 from .decide import ONE, ZERO, Eq, decide, holds, is_one, shape_text
 from .operands import as_array
-from .shaping import dims_from, transpose
+from .shaping import dims_from, transpose, zero_rank
 from .trace import Trace
 from .tracers import Array, Reshape, Scalar, Window, reshape_value, unsupported
 
@@ -30,7 +30,7 @@ def reshape(a: Any, shape: Any, order: str = "C", copy: Any = None) -> Any:
         from .operands import lift, strengthen
 
         dims = _resolve([], dims_from(shape))
-        return Array.of_value(trace.builder.fill(strengthen(lift(a)), dims)) if dims else a
+        return Array.of_value(trace.builder.fill(strengthen(lift(a)), dims)) if dims else zero_rank(a)
     dims = _resolve(a.dims, dims_from(shape))
     if dims == a.dims:
         return a[...] if copy is not True else a.copy()
@@ -181,6 +181,14 @@ def _quotient(old: list[ir.Expr], rest: list[ir.Expr], total: ir.Expr) -> ir.Exp
                 ValueError, f"cannot reshape array of size {trace.evaluate(total)} into shape with -1 and 0"
             )
     factors, left = _cancel(old, rest)
+    if not trace.annotated:
+        # A quotient is understood for numbers alone, so that what divides becomes one.
+        for extent in left:
+            value = None if extent.constant is not None else trace.evaluate(extent)
+            if value is not None:
+                holds(ir.Condition(Eq, extent, ir.Expr(value)))
+        left = [trace.facts.canonical(extent) for extent in left]
+        rest = [trace.facts.canonical(extent) for extent in rest]
     divisor, dividend = ir.product(left), ir.product(factors)
     if divisor.constant == 1:
         return dividend

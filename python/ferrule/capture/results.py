@@ -6,44 +6,78 @@ from typing import Any
 
 import numpy as np
 
-from ferrule import errors as public
+from ferrule.results import Node, is_flat
 
+from . import errors
 from .operands import as_array, lift
 from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar
 
 
-def declare_results(trace: Trace, value: Any, arguments: list[Any]) -> None:
-    """Declares the results in order; an argument returned as it is stays the caller's object."""
-    if type(value) is tuple:
-        trace.builder.set_returns_tuple(True)
-        for item in value:
-            _declare(trace, item, arguments)
-    else:
-        _declare(trace, value, arguments)
+def declare_results(trace: Trace, value: Any, arguments: list[Any]) -> Node | None:
+    """Declares the results in order; how they are put together where that is no number, array or flat tuple of them.
+
+    An argument or a global array returned as it is stays the same object.
+    """
+    results = _Results(trace, arguments)
+    node = results.node(value, "the result")
+    if is_flat(node):
+        if type(value) is tuple:
+            trace.builder.set_returns_tuple(True)
+        return None
+    trace.builder.set_returns_tuple(True)
+    if not results.count:
+        trace.builder.result_none()
+    return node
 
 
-def _declare(trace: Trace, value: Any, arguments: list[Any]) -> None:
-    builder = trace.builder
-    if value is None:
-        builder.result_none()
-        return
-    if isinstance(value, np.ndarray):
-        value = as_array(value)
-    if isinstance(value, Array):
-        for index, argument in enumerate(arguments):
-            if value is argument and not value.storage.hidden:
-                builder.result_argument(index)
-                return
-        of_argument = value.storage.argument is not None and not value.storage.hidden
-        builder.result(value.handle() if of_argument else value.value())
-    elif isinstance(value, (Int, Cond, Scalar, bool, int, float, np.generic)):
+class _Results:
+    def __init__(self, trace: Trace, arguments: list[Any]) -> None:
+        self.trace = trace
+        self.arguments = arguments
+        self.count = 0
+
+    def node(self, value: Any, where: str) -> Node:
+        """Declares the numbers and arrays of a result; returns how they are put together."""
+        if type(value) in (tuple, list):
+            return [type(value).__name__, [self.node(item, f"{where}[{k}]") for k, item in enumerate(value)]]
+        if type(value) is dict:
+            for key in value:
+                if type(key) not in (str, int, float, bool, bytes, type(None)):
+                    raise _unsupported(f"A dict with the key {key!r} in {where}")
+            return [
+                "dict",
+                [[repr(key), self.node(item, f"{where}[{key!r}]")] for key, item in value.items()],
+            ]
+        zero_rank = self._declare(value, where)
+        self.count += 1
+        return ["array", self.count - 1] if zero_rank else self.count - 1
+
+    def _declare(self, value: Any, where: str) -> bool:
+        """Declares one result; whether it is a fresh array of no dimension."""
+        builder = self.trace.builder
+        if value is None:
+            builder.result_none()
+            return False
+        fresh = isinstance(value, np.ndarray) and value.ndim == 0
+        if isinstance(value, np.ndarray):
+            value = as_array(value)
+        if isinstance(value, Array):
+            for index, argument in enumerate(self.arguments):
+                if value is argument:
+                    builder.result_argument(index)
+                    return False
+            of_argument = value.storage.argument is not None
+            builder.result(value.handle() if of_argument else value.value())
+            return not of_argument and value.ndim == 0
+        if not isinstance(value, (Int, Cond, Scalar, bool, int, float, np.generic)):
+            raise _unsupported(f"A {type(value).__name__} as {where}")
         builder.result(lift(value))
-    elif isinstance(value, (tuple, list, dict)):
-        raise public.Unsupported(
-            f"A {type(value).__name__} as a result of a program is not supported. Return a flat tuple of arrays and numbers."
-        )
-    else:
-        raise public.Unsupported(
-            f"A {type(value).__name__} as a result of a program is not supported. Return arrays and numbers."
-        )
+        return fresh or (isinstance(value, Scalar) and value.id in self.trace.zero_rank)
+
+
+def _unsupported(what: str) -> BaseException:
+    return errors.unsupported(
+        f"{what} of a program is not supported.",
+        "Return arrays and numbers, or tuples, lists and dicts of them.",
+    )

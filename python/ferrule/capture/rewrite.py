@@ -10,7 +10,6 @@ from __future__ import annotations
 import __future__
 
 import ast
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
@@ -69,7 +68,6 @@ def _make_template(fn: FunctionType) -> Template | None:
     if node is None:
         return None
     code = fn.__code__
-    node = copy.deepcopy(node)
     rewriter = Rewriter(_class_of(fn))
     inner: ast.expr | ast.stmt
     if isinstance(node, ast.Lambda):

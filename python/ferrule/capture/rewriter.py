@@ -1,7 +1,8 @@
 """The syntax tree of a function with its control flow, calls and loads routed to the dispatcher.
 
 Works on one function and those nested in it. The bodies of regions become functions ("pieces") that declare the names
-they share with the function around them nonlocal; names that are not live at the ends of a piece are its own.
+they share with the function around them nonlocal; names that are not live at the ends of a piece are its own. New parts
+of a node have no place of their own: the caller gives them that of the node (ast.fix_missing_locations).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from .exits import lower_exits
 from .liveness import Scope, annotate, assigned
+from .unset import mark_unset
 
 DISPATCHER = "__fr__"
 PIECE = "__fr_piece"  # prefix of functions and parameters that are pieces of the function around them
@@ -85,14 +87,13 @@ class Rewriter(ast.NodeTransformer):
     def function(
         self, node: ast.FunctionDef, outer: _Function | None, free: frozenset[str]
     ) -> ast.FunctionDef:
-        scope = Scope(node.args, node.body)
         saved = getattr(self, "function_", None), self.levels, self.comprehension
-        self.function_ = _Function(scope, outer, free, self._first_parameter(node.args))
-        self.comprehension = []
         node.body = lower_exits(node.body)
-        scope = self.function_.scope = Scope(node.args, node.body)
+        scope = Scope(node.args, node.body)
         annotate(scope, node.body)
-        self.levels = []
+        mark_unset(scope, node.body, getattr(node, "fr_unsure", frozenset()))
+        self.function_ = _Function(scope, outer, free, self._first_parameter(node.args))
+        self.levels, self.comprehension = [], []
         node.body = self._level(node.body, scope.nonlocals, scope.parameters, scope.globals, node)
         self.function_, self.levels, self.comprehension = saved  # type: ignore[assignment]
         return node
@@ -135,7 +136,7 @@ class Rewriter(ast.NodeTransformer):
             binding = ast.Assign(targets=targets, value=ast.Constant(None))
             head.append(ast.If(test=ast.Constant(False), body=[binding], orelse=[]))
         for statement in head:
-            ast.fix_missing_locations(ast.copy_location(statement, where))
+            ast.copy_location(statement, where)
         return [*head, *lines] or [ast.copy_location(ast.Pass(), where)]
 
     def _block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
@@ -192,7 +193,7 @@ class Rewriter(ast.NodeTransformer):
         call = self._route(route, arguments, where)
         # The line of a compound statement is its first.
         call.end_lineno, call.end_col_offset = where.lineno, where.col_offset + 1
-        return ast.fix_missing_locations(ast.copy_location(ast.Expr(call), call))
+        return ast.copy_location(ast.Expr(call), call)
 
     def visit_If(self, node: ast.If) -> Any:
         state = self._state(node, assigned([*node.body, *node.orelse]))
@@ -264,18 +265,32 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> Any:
         self.generic_visit(node)
-        return self._with_global_stores(node, assigned([node]))
+        return self._with_global_stores(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         self.generic_visit(node)
-        return self._with_global_stores(node, assigned([node]))
+        if not getattr(node, "fr_unset", False):
+            return self._with_global_stores(node)
+        assert isinstance(node.target, ast.Name)
+        value = self._bound(node.target.id, node.target)
+        target = ast.copy_location(ast.Name(node.target.id, ast.Store()), node.target)
+        return [ast.copy_location(ast.Assign(targets=[target], value=value), node), node]
 
-    def _with_global_stores(self, node: ast.stmt, names: frozenset[str]) -> Any:
+    def visit_Delete(self, node: ast.Delete) -> Any:
+        names = [target for target in node.targets if getattr(target, "fr_unset", False)]
+        self.generic_visit(node)
+        reads = [self._bound(target.id, target) for target in names]  # type: ignore[attr-defined]
+        return [*(ast.copy_location(ast.Expr(read), node) for read in reads), node]
+
+    def _with_global_stores(self, node: ast.stmt) -> Any:
+        globals_ = self.function_.scope.globals
+        if not globals_:
+            return node
         stores = [
             self._call_piece("global_store", node, [_load(name), ast.Constant(name)])
-            for name in sorted(names & self.function_.scope.globals)
+            for name in sorted(assigned([node]) & globals_)
         ]
-        return [node, *stores] if stores else node
+        return [node, *stores]
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         message = ast.Constant(None) if node.msg is None else self._operand(self.visit(node.msg), node)
@@ -300,19 +315,19 @@ class Rewriter(ast.NodeTransformer):
             at = (where.func.end_lineno or call.lineno, max((where.func.end_col_offset or 1) - 1, 0))
         route.lineno = route.end_lineno = at[0]
         route.col_offset, route.end_col_offset = at[1], at[1] + 1
-        return ast.fix_missing_locations(call)
+        return call
 
     def _operand(self, node: ast.expr, where: ast.AST) -> ast.expr:
         """A parameterless function that evaluates an expression when it is needed."""
         parameters = make_arguments()
         parameters.vararg = ast.arg(arg=f"{PIECE}_unused__")
-        return ast.fix_missing_locations(ast.copy_location(ast.Lambda(args=parameters, body=node), where))
+        return ast.copy_location(ast.Lambda(args=parameters, body=node), where)
 
     def visit_Call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Name) and node.func.id in _FRAME_CALLS:
             if node.func.id == "super" and not node.args and self.function_.first is not None:
                 node.args = [_load("__class__"), _load(self.function_.first)]
-                return ast.fix_missing_locations(node)
+                return node
             return self.generic_visit(node)
         function = self.visit(node.func)
         arguments = [self.visit(argument) for argument in node.args]
@@ -349,7 +364,10 @@ class Rewriter(ast.NodeTransformer):
         return self._route("not_", [node.operand], node) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node: ast.Compare) -> Any:
-        chained = len(node.ops) > 1 and not _binds(node)
+        by_identity = isinstance(node.ops[0], (ast.Is, ast.IsNot)) and not any(
+            isinstance(part, ast.Constant) for part in (node.left, *node.comparators)
+        )
+        chained = (len(node.ops) > 1 or by_identity) and not _binds(node)
         self.generic_visit(node)
         if not chained:
             return node
@@ -388,7 +406,12 @@ class Rewriter(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> Any:
         if isinstance(node.ctx, ast.Load) and self._is_outside(node.id):
             return self._route("load", [node, ast.Constant(node.id)], node)
-        return node
+        unset = isinstance(node.ctx, ast.Load) and getattr(node, "fr_unset", False)
+        return self._bound(node.id, node) if unset else node
+
+    def _bound(self, name: str, where: ast.AST) -> ast.Call:
+        """The read of a name that may have no value."""
+        return self._route("bound", [self._operand(_load(name), where), ast.Constant(name)], where)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         node.attr = self._mangled(node.attr)
@@ -396,7 +419,7 @@ class Rewriter(ast.NodeTransformer):
         if isinstance(node.ctx, ast.Load) and path is not None and self._is_outside(path.partition(".")[0]):
             return self._route("load", [node, ast.Constant(path)], node)
         self.generic_visit(node)
-        if isinstance(node.ctx, ast.Load) and path is not None:
+        if isinstance(node.ctx, ast.Load):
             return self._route("attribute", [node.value, ast.Constant(node.attr)], node)
         return node
 

@@ -51,11 +51,18 @@ def permuted(array: Array, order: Sequence[int]) -> Array:
     return array.derived(Window(ir.IndexMap(shape, axes)), shape)
 
 
+def zero_rank(value: Any) -> Any:
+    """A number as an array of no dimension."""
+    from . import constants
+
+    return constants.array(value)
+
+
 def transpose(a: Any, axes: Any = None) -> Any:
     """np.transpose."""
     a = as_array(a)
     if not isinstance(a, Array):
-        return a
+        return zero_rank(a)
     order = list(range(a.ndim))[::-1] if axes is None else normalize_axes(tuple(axes), a.ndim)
     if len(order) != a.ndim:
         raise errors.user_error(ValueError, "axes don't match array")
@@ -130,7 +137,7 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     """np.squeeze; without axis, the extents that are 1 in the sample are dropped and guarded."""
     a = as_array(a)
     if not isinstance(a, Array):
-        return a
+        return zero_rank(a)
     dims = a.dims
     if axis is None:
         dropped = [k for k in range(a.ndim) if is_one(dims[k])]
@@ -155,7 +162,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     if not isinstance(array, Array):
         from .operands import lift, strengthen
 
-        return Array.of_value(trace.builder.fill(strengthen(lift(array)), dims))
+        return Array.of_value(trace.builder.fill(strengthen(lift(array)), dims)) if dims else zero_rank(array)
     offset = len(dims) - array.ndim
     if offset < 0:
         raise errors.user_error(
@@ -199,6 +206,8 @@ def diagonal_view(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> An
     if a.ndim < 2:
         raise errors.user_error(ValueError, "diag requires an array of at least two dimensions")
     first, second = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
+    if first == second:
+        raise errors.user_error(ValueError, "axis1 and axis2 cannot be the same")
     dims = a.dims
     shift = to_expr(offset)
     if decide(ir.Condition(ir.Relation.Le, ZERO, shift)):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import array
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -48,10 +50,31 @@ def bind(fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any])
     signature = inspect.signature(fn)
     try:
         bound = signature.bind(*args, **kwargs)
-    except TypeError as error:
-        raise public.UserTypeError(f"{fn.__name__}() {error}.") from None
+    except TypeError:
+        raise public.UserTypeError(f"{_refusal(fn, signature, args, kwargs)}.") from None
     bound.apply_defaults()
     return bound
+
+
+def _refusal(
+    fn: Callable[..., Any], signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> str:
+    """What Python says of a call that does not fit: the words of a function with the same parameters and no body."""
+    parameters = [
+        p.replace(annotation=p.empty, default=p.empty if p.default is p.empty else None)
+        for p in signature.parameters.values()
+    ]
+    space: dict[str, Any] = {}
+    exec(
+        f"def stub{signature.replace(parameters=parameters, return_annotation=signature.empty)}: pass", space
+    )
+    stub = space["stub"]
+    stub.__qualname__ = fn.__qualname__
+    try:
+        stub(*args, **kwargs)
+    except TypeError as error:
+        return str(error)
+    raise public.InternalError(f"{fn.__name__}() was refused a call that fits its signature.")
 
 
 def layout_of(array: np.ndarray[Any, Any]) -> tuple[str, int]:
@@ -112,7 +135,7 @@ class Arguments:
             return scalar, info
         refuse(name, value)
         builder.static_argument(name, static_text(value))
-        self.trace.outer[id(value)] = value
+        self.trace.outside.meet(value, name)
         return value, ArgumentInfo(name, "static", index, static=value, keyword_only=keyword_only)
 
     def _array(
@@ -195,9 +218,14 @@ def refuse(name: str, value: Any) -> None:
         raise public.Unsupported(
             f"The argument '{name}' is a {type(value).__name__} of arrays, which is not supported. Pass the arrays one by one."
         )
-    if isinstance(value, (list, set, dict, bytearray)):
+    if isinstance(value, Iterator):
         raise public.UserTypeError(
-            f"The argument '{name}' is a {type(value).__name__}, expected an array or a number. Use np.asarray({name})."
+            f"The argument '{name}' is {_a(value)}, which can be read once only. Pass an array made of it, such as"
+            f" np.fromiter({name}, float)."
+        )
+    if isinstance(value, (list, set, dict, bytearray, memoryview, array.array)):
+        raise public.UserTypeError(
+            f"The argument '{name}' is {_a(value)}, expected an array or a number. Use np.asarray({name})."
         )
     if isinstance(value, complex):
         raise public.Unsupported(f"The argument '{name}' is a complex number, which is not supported.")
@@ -205,7 +233,7 @@ def refuse(name: str, value: Any) -> None:
         return
     if hasattr(value, "__dlpack__") or hasattr(value, "__array_interface__"):
         raise public.UserTypeError(
-            f"The argument '{name}' is a {type(value).__name__}, expected a NumPy array. Use np.asarray({name})."
+            f"The argument '{name}' is {_a(value)}, expected a NumPy array. Use np.asarray({name})."
         )
     if hasattr(value, "__dataclass_fields__") and _holds_array(vars(value)):
         raise public.Unsupported(
@@ -215,8 +243,14 @@ def refuse(name: str, value: Any) -> None:
         hash(value)
     except TypeError:
         raise public.UserTypeError(
-            f"The argument '{name}' is a {type(value).__name__}, expected an array, a number or a hashable value."
+            f"The argument '{name}' is {_a(value)}, expected an array, a number or a hashable value. Pass the arrays and"
+            " numbers that it holds."
         ) from None
+
+
+def _a(value: Any) -> str:
+    name = type(value).__name__
+    return f"an {name}" if name[0] in "aeiouAEIOU" else f"a {name}"
 
 
 def _holds_array(value: Any) -> bool:
@@ -255,5 +289,6 @@ def _description(value: Any) -> str:
         return f"dtype {value.str}"
     if isinstance(value, (int, float, str)):  # an enumeration, a bool of NumPy's, a subclass
         return f"{type(value).__module__}.{type(value).__qualname__} {value!r}"
-    owner = value if hasattr(value, "__qualname__") else type(value)
-    return f"{owner.__module__}.{owner.__qualname__}"
+    if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
+        return f"{value.__module__}.{value.__qualname__}"
+    return f"{type(value).__module__}.{type(value).__qualname__}"

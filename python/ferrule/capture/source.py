@@ -5,16 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from collections import OrderedDict
 from types import CodeType, FunctionType
 
 from . import errors
 
 Definition = ast.FunctionDef | ast.Lambda
 
-# Parsed files: name -> (lines, tree). Few, since a program's helpers live in few files.
-_trees: OrderedDict[str, tuple[list[str], ast.Module]] = OrderedDict()
-_KEPT = 16
+# What may stand at the beginning of a line within a definition although it is no deeper than the definition itself.
+_CONTINUES = ("#", ")", "]", "}")
 
 
 def has_source(fn: FunctionType) -> bool:
@@ -23,7 +21,8 @@ def has_source(fn: FunctionType) -> bool:
 
 
 def definition(fn: FunctionType) -> Definition | None:
-    """The syntax tree of a function's definition, or None for what is no plain function (generators, coroutines).
+    """The syntax tree of a function's definition, new for each call, or None for what is no plain function (generators,
+    coroutines).
 
     Raises an abort naming the function where the source cannot be had or does not match the function.
     """
@@ -36,8 +35,7 @@ def definition(fn: FunctionType) -> Definition | None:
             f"The source of '{fn.__qualname__}' cannot be read ('{code.co_filename}').",
             "Define the function in a file or a notebook, not through exec, python -c or the plain prompt.",
         )
-    tree = _parse(code.co_filename, lines)
-    found = _find(tree, code)
+    found = _in_block(lines, code) or _find(ast.parse("".join(lines), code.co_filename), code)
     if found is None:
         raise errors.unsupported(
             f"The source of '{fn.__qualname__}' at {code.co_filename}:{code.co_firstlineno} is no longer its definition.",
@@ -46,16 +44,33 @@ def definition(fn: FunctionType) -> Definition | None:
     return found
 
 
-def _parse(filename: str, lines: list[str]) -> ast.Module:
-    known = _trees.get(filename)
-    if known is not None and known[0] == lines:
-        _trees.move_to_end(filename)
-        return known[1]
-    tree = ast.parse("".join(lines), filename)
-    _trees[filename] = (list(lines), tree)
-    while len(_trees) > _KEPT:
-        _trees.popitem(last=False)
-    return tree
+def _in_block(lines: list[str], code: CodeType) -> Definition | None:
+    """The definition from its own lines alone, which is quicker than to parse its file; None where that fails."""
+    if code.co_name == "<lambda>":
+        return None
+    start = code.co_firstlineno - 1
+    block = _block(lines[start:])
+    try:
+        # A block of its own keeps the columns of a definition that stands deeper.
+        tree = ast.parse("if 1:\n" + block if block[:1].isspace() else "\n" + block, code.co_filename)
+    except SyntaxError:
+        return None
+    ast.increment_lineno(tree, start - 1)
+    return _find(tree, code)
+
+
+def _block(lines: list[str]) -> str:
+    """The first lines as far as they are one definition with its decorators, told by their indentation."""
+    depth = None
+    for position, line in enumerate(lines):
+        text = line.lstrip()
+        here = len(line) - len(text)
+        if depth is None:
+            if text.startswith(("def ", "async def ")):
+                depth = here
+        elif text and here <= depth and not text.startswith(_CONTINUES):
+            return "".join(lines[:position])
+    return "".join(lines)
 
 
 def _find(tree: ast.Module, code: CodeType) -> Definition | None:

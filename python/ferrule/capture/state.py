@@ -1,7 +1,8 @@
 """The names that a region shares with what is around it: their cells, and the types under which they are carried.
 
-A kind is a Carry (see carry.py), or a Bundle of kinds for a tuple, list or dict that holds traced values. A kind takes as
-many values of the program as it has leaves that are not static.
+A kind is a Carry (see carry.py), a Bundle of kinds for a tuple, list or dict that holds traced values, or an Option of a
+kind for a name that has a value for some data only. A kind takes as many values of the program as it has leaves that are
+not static.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from contextlib import suppress
 from types import CellType, FunctionType
 from typing import Any
 
+import numpy as np
+
 from ferrule import _compiler as ir
 
 from . import carry
 from .carry import Carry
 from .decide import decide
 from .exits import RETURN
+from .maybe import Maybe
 from .trace import Trace
 from .tracers import Array, Scalar
 
@@ -109,6 +113,27 @@ class Bundle:
         return self.type(*items) if hasattr(self.type, "_fields") else self.type(items)
 
 
+class Option:
+    """The kind of a name that may have no value; `inner` is the kind of its value, None while it never had one."""
+
+    __slots__ = ("inner",)
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Option) and bool(self.inner == other.inner)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def describe(self) -> str:
+        """The kind in words, for messages."""
+        return "undefined" if self.inner is None else str(self.inner.describe())
+
+
+_FLAG = Carry("scalar", np.dtype(np.bool_))
+
+
 def _items(value: Any) -> tuple[tuple[Any, ...] | None, list[Any]] | None:
     if type(value) is dict:
         return tuple(value), list(value.values())
@@ -119,6 +144,10 @@ def _items(value: Any) -> tuple[tuple[Any, ...] | None, list[Any]] | None:
 
 def kind_of(value: Any) -> Any:
     """How a value is carried."""
+    if value is UNDEFINED:
+        return Option(None)
+    if isinstance(value, Maybe):
+        return Option(kind_of(value.value))
     parts = _items(value)
     if parts is None:
         return carry.carry_type(value)
@@ -127,6 +156,12 @@ def kind_of(value: Any) -> Any:
 
 def join(left: Any, right: Any) -> Any:
     """The kind that holds values of both; None if there is none."""
+    if isinstance(left, Option) or isinstance(right, Option):
+        inner = [kind.inner if isinstance(kind, Option) else kind for kind in (left, right)]
+        if None in inner:
+            return Option(inner[0] or inner[1])
+        both = join(*inner)
+        return None if both is None else Option(both)
     if isinstance(left, Bundle) and isinstance(right, Bundle) and left.alike(right):
         items = [join(a, b) for a, b in zip(left.items, right.items, strict=True)]
         return None if None in items else Bundle(left.type, left.keys, items)
@@ -146,15 +181,24 @@ def _equate(left: Carry, right: Carry) -> None:
             decide(ir.Condition(ir.Relation.Eq, a, b))
 
 
-def widen(kind: Any, value: Any) -> Any:
-    """The kind that holds what `kind` holds and a value; `kind` may be None for nothing yet."""
-    if value is UNDEFINED:
+def widen(kind: Any, value: Any, name: str) -> Any:
+    """The kind that holds what `kind` holds and a value of a name; `kind` may be None for nothing yet. Names that the
+    rewrite makes are not read where they have no value."""
+    if value is UNDEFINED and not is_users(name):
         return kind
     return kind_of(value) if kind is None else join(kind, kind_of(value))
 
 
+def is_users(name: str) -> bool:
+    """Whether a name is the user's, not made by the rewrite."""
+    return not name.startswith("__fr_")
+
+
 def relate(kind: Any, before: Any) -> Any:
     """The kind with the storages of the value that a loop begins with: a write to a carried array reaches that one."""
+    if isinstance(kind, Option):
+        value = before.value if isinstance(before, Maybe) else before
+        return Option(None if kind.inner is None else relate(kind.inner, value))
     if isinstance(kind, Bundle):
         parts = _items(before)
         inner = (
@@ -173,7 +217,11 @@ def relate(kind: Any, before: Any) -> Any:
 
 def leaves(kind: Any) -> Iterator[Carry]:
     """The carried leaves of a kind, in order."""
-    if isinstance(kind, Bundle):
+    if isinstance(kind, Option):
+        yield _FLAG
+        if kind.inner is not None:
+            yield from leaves(kind.inner)
+    elif isinstance(kind, Bundle):
         for item in kind.items:
             yield from leaves(item)
     elif kind.kind != "static":
@@ -187,6 +235,11 @@ def params(kinds: Mapping[str, Any]) -> list[ir.Parameter]:
 
 def passed(trace: Trace, kind: Any, value: Any) -> list[int]:
     """A value as values of the program for its kind; zeros for a name that is undefined."""
+    if isinstance(kind, Option):
+        inner = UNDEFINED if kind.inner is None else value.value if isinstance(value, Maybe) else value
+        flag = value.is_set if isinstance(value, Maybe) and not value.is_sure else value is not UNDEFINED
+        head = carry.carry_pass(_FLAG, flag)
+        return [head] if kind.inner is None else [head, *passed(trace, kind.inner, inner)]
     if value is UNDEFINED:
         return [_placeholder(trace, leaf) for leaf in leaves(kind)]
     if isinstance(kind, Bundle):
@@ -211,6 +264,9 @@ def received(kinds: Mapping[str, Any], ids: list[int], entering: bool = False) -
     trace = Trace.current()
 
     def receive(kind: Any) -> Any:
+        if isinstance(kind, Option):
+            is_set = receive(_FLAG)
+            return Maybe(UNDEFINED if kind.inner is None else receive(kind.inner), is_set)
         if isinstance(kind, Bundle):
             return kind.build([receive(item) for item in kind.items])
         if kind.kind == "static":

@@ -22,12 +22,15 @@ from . import (
     scalars,
     shaping,
 )
+from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar, TracedIter, TracedRange, is_traced, unsupported
 
 Handler = Callable[..., Any]
 
 _UFUNCS: dict[np.ufunc, str] = {}
 TABLE: dict[Any, Handler] = {}
+# The functions of the table that are traced, not refused.
+TRACED: set[Any] = set()
 # Functions that NumPy has and this table lacks: they are refused by name, with what to write instead where known.
 _INSTEAD = {
     "dot": "sums of products, (a * b).sum(axis=...)",
@@ -114,6 +117,10 @@ def _ufunc_handler(name: str, arity: int, numpy_name: str) -> Handler:
         subok: bool = True,
         **options: Any,
     ) -> Any:
+        if options.pop("signature", None) is not None:
+            raise unsupported(f"the argument 'signature' of '{numpy_name}'")
+        if order not in ("C", "A", "K", None):
+            raise unsupported(f"the argument 'order' = {order!r} of '{numpy_name}'")
         if options:
             raise errors.user_error(
                 TypeError, f"{numpy_name}() got an unexpected keyword argument '{next(iter(options))}'"
@@ -124,7 +131,11 @@ def _ufunc_handler(name: str, arity: int, numpy_name: str) -> Handler:
             raise errors.user_error(
                 TypeError, f"{numpy_name}() takes {arity} positional arguments, got {len(args)}"
             )
-        return elementwise.ufunc(name, args, out, where, dtype, casting)
+        loop = None
+        function = getattr(np, numpy_name)
+        if isinstance(function, np.ufunc) and (dtype is not None or casting != "same_kind"):
+            loop = elementwise.resolve(function, args, dtype, casting)
+        return elementwise.ufunc(name, args, out, where, loop, casting)
 
     handler.__name__ = numpy_name
     return handler
@@ -159,51 +170,16 @@ def _register_ufuncs() -> None:
         TABLE[function] = _guarded(function, _positional(handler, function.__name__))
 
 
-def _reduction(name: str) -> Handler:
-    def handler(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = None,
-        where: Any = True,
-    ) -> Any:
-        return reductions.reduce(name, a, axis, dtype, out, keepdims, initial, where)
-
-    return handler
-
-
-def _reduction_without_dtype(name: str) -> Handler:
-    def handler(
-        a: Any,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: Any = False,
-        initial: Any = None,
-        where: Any = True,
-    ) -> Any:
-        return reductions.reduce(name, a, axis, None, out, keepdims, initial, where)
-
-    return handler
-
-
-def _logical_reduction(name: str) -> Handler:
-    def handler(
-        a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
-    ) -> Any:
-        return reductions.reduce(name, a, axis, None, out, keepdims, None, where)
-
-    return handler
-
-
 # -- other functions -----------------------------------------------------------------------------------------------------
 
 
 def _where(condition: Any, *branches: Any) -> Any:
     if len(branches) != 2:
         raise unsupported("'np.where' with one argument, whose result has a size that depends on data,")
-    return elementwise.select(condition, *branches)
+    result = elementwise.select(condition, *branches)
+    if isinstance(result, Scalar):
+        Trace.current().zero_rank.add(result.id)
+    return result
 
 
 def _shape(a: Any) -> Any:
@@ -219,7 +195,8 @@ def _size(a: Any, axis: Any = None) -> Any:
     a = operands.as_array(a)
     if not isinstance(a, Array):
         return 1
-    return a.size if axis is None else a.shape[axis]
+    sizes = [a.shape[k] for k in shaping.normalize_axes(axis, a.ndim)]
+    return functools.reduce(operator.mul, sizes, 1)
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
@@ -319,18 +296,9 @@ def _errstate(**kwargs: Any) -> Any:
 
 
 _REDUCTIONS: dict[str, Handler] = {
-    "sum": _reduction("sum"),
-    "prod": _reduction("prod"),
-    "max": _reduction_without_dtype("max"),
-    "amax": _reduction_without_dtype("max"),
-    "min": _reduction_without_dtype("min"),
-    "amin": _reduction_without_dtype("min"),
-    "any": _logical_reduction("any"),
-    "all": _logical_reduction("all"),
-    "mean": reductions.mean,
-    "var": reductions.var,
-    "std": reductions.std,
-    "ptp": reductions.ptp,
+    **reductions.FUNCTIONS,
+    "amax": reductions.FUNCTIONS["max"],
+    "amin": reductions.FUNCTIONS["min"],
     "count_nonzero": reductions.count_nonzero,
     "average": reductions.average,
 }
@@ -340,7 +308,7 @@ _ALWAYS: dict[str, Handler] = {
     "zeros_like": creation.zeros_like, "ones_like": creation.ones_like, "full_like": creation.full_like,
     "empty_like": creation.empty_like, "arange": creation.arange, "linspace": creation.linspace, "eye": creation.eye,
     "identity": creation.identity, "array": constants.array, "asarray": constants.asarray, "copy": creation.copy,
-    "ascontiguousarray": constants.asarray, "asanyarray": constants.asarray, "tri": creation.tri,
+    "ascontiguousarray": constants.ascontiguousarray, "asanyarray": constants.asarray, "tri": creation.tri,
 }  # fmt: skip
 
 _FUNCTIONS: dict[str, Handler] = {
@@ -375,6 +343,7 @@ def _register() -> None:
     }.items():
         TABLE[function] = _guarded(function, handler)
     TABLE[np.errstate] = _errstate
+    TRACED.update(TABLE)
     for name in sorted(set(np.__all__) - set(np.__numpy_submodules__)):
         function = getattr(np, name)
         if callable(function) and not isinstance(function, type) and not name.startswith("_"):

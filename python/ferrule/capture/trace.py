@@ -37,9 +37,10 @@ class Trace:
         self.joined_pairs: dict[
             tuple[ir.Expr, ir.Expr], ir.Expr
         ] = {}  # of the loop or branch whose types are sought
-        self.outer: dict[
-            int, Any
-        ] = {}  # objects that live longer than the trace: static arguments, what they hold
+        # What a call compares besides globals_read: as _rt.FunctionBase._add takes it.
+        self.watched: dict[tuple[int, Any], tuple[Any, ...]] = {}
+        self.outside: Any = None
+        self.zero_rank: set[int] = set()  # scalar values that NumPy gives as arrays of no dimension
         self.regions = [0]
         self._next_region = 1
         self._sites: dict[Any, int] = {}
@@ -77,6 +78,9 @@ class Trace:
     def read_global(self, owner: Any, path: str, value: Any) -> Any:
         """A global or a closure's name, or an attribute of one, as the trace sees it."""
         return value
+
+    def note(self, owner: Any, path: str, value: Any) -> None:
+        """Notes a name without looking at what it stands for."""
 
     def constant_array(self, real: Any) -> Any:
         """A real array as a stand-in."""

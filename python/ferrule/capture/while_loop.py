@@ -10,6 +10,7 @@ from ferrule import _compiler as ir
 
 from . import errors, regions, state
 from .containers import Snapshot
+from .decide import holds
 from .loop import Loop, Peel
 from .state import UNDEFINED, read, write
 from .trace import Trace
@@ -34,12 +35,20 @@ class While(Loop):
         self.test = test
         self.body = body
         self.sized = False  # the test compares sizes: a fact within the body
+        self.asked = False  # whether the loop begins with an iteration
 
     def run(self) -> None:
         """Traces the loop and leaves the names as they are behind it."""
         self.begin()
         try:
             for _ in range(regions.ATTEMPTS):
+                if self.wants_iteration and not self.asked:
+                    self.asked = True
+                    first = self.test()
+                    known = holds(first.condition) if isinstance(first, Cond) else first
+                    if known is False:
+                        return
+                    self.has_iteration = known is True
                 if self.attempt():
                     self.settle()
                     return
@@ -128,7 +137,7 @@ class While(Loop):
                 "An assignment in the test of a while loop is not supported.", "Assign in the body."
             )
         if self.stop is None:
-            self.sized = isinstance(outcome, ir.Condition)
+            self.sized = isinstance(outcome, (ir.Condition, bool))
         flag = regions.flag_of(trace, outcome)
         return trace.close_region([flag])
 
@@ -149,12 +158,18 @@ class While(Loop):
             if name in self.kinds:
                 settled = self.widen(name, value) and settled
             elif name not in self.entry:
-                if name in self.after:
-                    self.widen(name, value)
+                if name in self.after and not (value is UNDEFINED and self.before[name] is UNDEFINED):
+                    if self.sized and not self.asked and self.before[name] is UNDEFINED:
+                        self.wants_iteration = True
+                    else:
+                        self.widen(name, value)
                     settled = False
             elif not state.same(entering[name], value):
                 self.widen(name, value)
                 settled = False
+        if settled and self.sized and not self.asked and any(map(self.retypes, self.kinds)):
+            self.wants_iteration = True
+            settled = False
         if not (settled and self.keeps_least(leaving)):
             return None
         return trace.close_region(state.all_passed(trace, self.kinds, leaving))

@@ -1,0 +1,79 @@
+"""The options of one decorated function, checked when it is decorated and resolved when they are needed."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from ferrule.config import setting, validate
+from ferrule.errors import Unsupported, UserTypeError, UserValueError
+
+_ORDERS = (None, "C", "F", "inner", "any")
+
+
+class Options:
+    """The options of one decorated function, checked."""
+
+    def __init__(
+        self,
+        static: Any,
+        order: str | None,
+        target: str | None,
+        num_threads: int | None,
+        bounds_check: bool | None,
+        fallback: str | None,
+        strict_scalars: bool | None,
+        recompile_limit: int | None,
+        on_recompile_limit: str | None,
+        check: bool | None,
+    ) -> None:
+        names = (static,) if isinstance(static, str) else tuple(static)
+        for name in names:
+            if not isinstance(name, str):
+                raise UserTypeError(f"'static' holds {name!r}, but must hold names of arguments.")
+        if order not in _ORDERS:
+            raise UserValueError(f"'order' is {order!r}, but must be one of 'C', 'F', 'inner', 'any'.")
+        if num_threads not in (None, 1):
+            raise Unsupported(
+                f"'num_threads' is {num_threads!r}: emitted code runs on one thread for now; use None or 1."
+            )
+        given = {
+            "target": target,
+            "bounds_check": bounds_check,
+            "fallback": fallback,
+            "strict_scalars": strict_scalars,
+            "recompile_limit": recompile_limit,
+            "on_recompile_limit": on_recompile_limit,
+            "check": check,
+        }
+        for name, value in given.items():
+            if value is not None:
+                validate(name, value)
+        self.static = names
+        self.order = order
+        self._given = given
+
+    def value(self, name: str) -> Any:
+        """An option as argument, configuration, environment or default give it now."""
+        return setting(name, self._given[name])
+
+    def without_check(self) -> Options:
+        """The same options with check=False."""
+        other = copy.copy(self)
+        other._given = {**self._given, "check": False}
+        return other
+
+    def for_capture(self, *, arguments_may_alias: bool = False) -> Any:
+        """What of the options a capture needs, as ferrule.capture.Options."""
+        from ferrule import capture
+
+        return capture.Options(
+            static=self.static,
+            order=self.order,
+            bounds_check=self.value("bounds_check"),
+            arguments_may_alias=arguments_may_alias,
+        )
+
+    def text(self) -> str:
+        """What of the options changes a capture or a binding, for the key of a warm record."""
+        return repr((self.static, self.order, self.value("bounds_check"), self.value("strict_scalars")))

@@ -1,0 +1,40 @@
+"""How what a program returns is put together from the numbers and arrays that its module gives.
+
+A node is the number of a result; ["array", number] for a number that becomes an array of no dimension; ["tuple", nodes]
+or ["list", nodes]; or ["dict", pairs of a key's literal and a node].
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Node = Any
+
+
+def is_flat(node: Node) -> bool:
+    """Whether a module gives this by itself: one result, or a tuple of them."""
+    if isinstance(node, int):
+        return True
+    kind, parts = node
+    return kind == "tuple" and bool(parts) and all(isinstance(part, int) for part in parts)
+
+
+def assembler(node: Node | None) -> Callable[[tuple[Any, ...]], Any] | None:
+    """A function from the tuple of a module's results to what the program returns; None where nothing is to do."""
+    return None if node is None else lambda results: _assemble(node, results)
+
+
+def _assemble(node: Node, results: tuple[Any, ...]) -> Any:
+    if isinstance(node, int):
+        return results[node]
+    kind, parts = node
+    if kind == "array":
+        return np.array(results[parts])
+    if kind == "dict":
+        return {ast.literal_eval(key): _assemble(part, results) for key, part in parts}
+    made = [_assemble(part, results) for part in parts]
+    return tuple(made) if kind == "tuple" else made

@@ -1,0 +1,269 @@
+"""How a call that fits no specialisation gets one: a warm record, or a capture that is compiled and recorded."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from ferrule import _rt, collector, session, warm
+from ferrule.artifact import Artifact
+from ferrule.config import setting, validate
+from ferrule.dtypes import is_annotated
+from ferrule.errors import UserRuntimeError, warn
+from ferrule.kernel import Kernel
+from ferrule.kinds import argument_kinds, overlaps, recordable_kinds
+from ferrule.options import Options
+from ferrule.results import assembler
+from ferrule.session import BuildSettings, Spent
+from ferrule.variables import (
+    bound_arguments,
+    defaults_of,
+    guards_of,
+    holder_guards,
+    positional_only,
+    variable,
+)
+
+
+class Specialised(_rt.FunctionBase):
+    """A Python function with the native specialisations that were made for it."""
+
+    __name__: str
+    _fn: Callable[..., Any]
+
+    def __init__(self, fn: Callable[..., Any], options: Options) -> None:
+        self._fn = fn
+        self._options = options
+        self._lock = threading.RLock()
+        self._spent = Spent()
+        self._artifacts: list[Artifact] = []
+        self._reasons: list[str] = []
+        self._warm_tried: dict[str, tuple[warm.Record, ...]] = {}
+        self._warned_limit = False
+
+    def _find_or_make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+        # Another thread may have made it while this one waited.
+        for index in range(len(self._specialisations())):
+            if self._matches(index, args, kwargs):
+                return index
+        if self._is_annotated():
+            return self._make_annotated()
+        spent = Spent()
+        settings = BuildSettings.current(self._options.value("target"))
+        self._check_limit()
+        kinds = recordable_kinds(args, kwargs)
+        key = None if kinds is None else warm.record_key(self._fn, self._options.text(), settings, kinds)
+        if key is not None and key not in self._warm_tried:
+            records = warm.from_json(session.store().read_warm(key) or "")
+            self._warm_tried[key] = records
+            for known in records:
+                added = self._add_record(known, settings, args, kwargs, spent)
+                if added is not None and self._matches(added, args, kwargs):
+                    self._finish(spent)
+                    return added
+        index, record = self._capture(args, kwargs, settings, spent)
+        if key is not None and record is not None:
+            self._warm_tried[key] = (*self._warm_tried.get(key, ()), record)
+            session.store().write_warm(key, warm.to_json(self._warm_tried[key]))
+        self._finish(spent)
+        return index
+
+    def _finish(self, spent: Spent) -> None:
+        self._spent.add(spent)
+        if setting("time"):
+            session.print_times(self.__name__, spent)
+
+    def _check_limit(self) -> None:
+        made = len(self._specialisations())
+        if made < self._options.value("recompile_limit"):
+            return
+        reasons = "; ".join(self._reasons)
+        text = f"'{self.__name__}' has {made} specialisations, which is its recompile_limit. They were made for: {reasons}."
+        if self._options.value("on_recompile_limit") == "error":
+            raise UserRuntimeError(text)
+        if not self._warned_limit:
+            self._warned_limit = True
+            warn(text)
+
+    def _add_record(
+        self,
+        record: warm.Record,
+        settings: BuildSettings,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        spent: Spent,
+    ) -> int | None:
+        """Add the specialisation of a warm record; None where it does not hold here or its artifact is gone."""
+        start = time.perf_counter()
+        identity = _rt.toolchain_identity(settings.compiler, session.store())
+        if (identity and record.toolchain and identity != record.toolchain) or not warm.holds(
+            self._fn, record
+        ):
+            return None
+        value = session.store().get(record.entry)
+        if value is None or value.unmet_needs():
+            return None
+        bound = bound_arguments(self._fn, args, kwargs)
+        if any(warm.value_text(bound[name]) != text for name, text in record.statics):
+            return None
+        kernel = session.load_kernel(value, record.sites)
+        guards = [
+            guard
+            for read in record.reads
+            for guard in guards_of(warm.find_place(self._fn, read.place), read.name)
+        ]
+        places = [(warm.find_place(self._fn, place), name) for place, name in record.hidden]
+        hidden = [variable(*place) for place in places]
+        guards += [guard for place in places for guard in holder_guards(*place)]
+        index = self._add(
+            kernel,
+            globals_guard=guards,
+            hidden=hidden,
+            statics={name: bound[name] for name, _ in record.statics},
+            defaults=defaults_of(self._fn),
+            overlap_only=record.overlap_only,
+            finish=assembler(record.structure),
+            positional_only=positional_only(self._fn),
+        )
+        self._remember(Artifact(value, record.sites), kernel, args, kwargs)
+        spent.load += time.perf_counter() - start
+        spent.hits += 1
+        return int(index)
+
+    def _capture(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: BuildSettings, spent: Spent
+    ) -> tuple[int, warm.Record | None]:
+        session.probe_ahead(settings)
+        with collector.paused:
+            from ferrule import capture
+
+            captured = capture.capture(self._fn, args, kwargs, self._options.for_capture())
+            spent.captures += 1
+            spent.capture += captured.seconds
+            overlapping = overlaps(captured, bound_arguments(self._fn, args, kwargs))
+            if overlapping:
+                options = self._options.for_capture(arguments_may_alias=True)
+                captured = capture.capture(self._fn, args, kwargs, options)
+                spent.capture += captured.seconds
+        return self._install(captured, settings, args, kwargs, spent, overlapping)
+
+    def _install(
+        self,
+        captured: Any,
+        settings: BuildSettings,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        spent: Spent,
+        overlap_only: bool = False,
+    ) -> tuple[int, warm.Record | None]:
+        value = session.compile_program(
+            captured.program,
+            settings,
+            spent,
+            strict_scalars=self._options.value("strict_scalars"),
+            alias_version=self._is_annotated(),
+        )
+        sites = tuple(session.site_table(captured.program.sites))
+        kernel = session.load_kernel(value, sites, spent)
+        reads = [(r.owner, r.name) for r in captured.globals_read]
+        guards = [guard for owner, name in reads for guard in guards_of(owner, name)]
+        guards += [guard for info in captured.hidden for guard in holder_guards(*info.path)]
+        guards += captured.watched
+        statics = {info.name: info.static for info in captured.arguments if info.kind == "static"}
+        hidden = [variable(*info.path) for info in captured.hidden]
+        index = int(
+            self._add(
+                kernel,
+                globals_guard=guards,
+                hidden=hidden,
+                statics=statics,
+                defaults=defaults_of(self._fn),
+                overlap_only=overlap_only,
+                finish=assembler(captured.structure),
+                positional_only=positional_only(self._fn),
+            )
+        )
+        self._remember(Artifact(value, sites), kernel, args, kwargs)
+        return index, self._record(captured, value, statics, sites, settings, overlap_only)
+
+    def _record(
+        self,
+        captured: Any,
+        value: Any,
+        statics: dict[str, Any],
+        sites: tuple[tuple[str, str], ...],
+        settings: BuildSettings,
+        overlap_only: bool,
+    ) -> warm.Record | None:
+        """The warm record of a specialisation; None where something it read cannot be told apart in a new process."""
+        if captured.watched:
+            return None
+        try:
+            reads = tuple(
+                warm.Read(warm.place_of(self._fn, r.owner), r.name, warm.value_text(r.value))
+                for r in captured.globals_read
+            )
+            hidden = tuple((warm.place_of(self._fn, info.path[0]), info.path[1]) for info in captured.hidden)
+            fixed = tuple((name, warm.value_text(given)) for name, given in statics.items())
+        except warm.Unrecordable:
+            return None
+        identity = _rt.toolchain_identity(settings.compiler, session.store())
+        return warm.Record(value.key, reads, hidden, fixed, sites, identity, overlap_only, captured.structure)
+
+    def _remember(
+        self, artifact: Artifact, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        kernel.artifact = artifact
+        self._artifacts.append(artifact)
+        self._reasons.append(argument_kinds(args, kwargs) or "its annotations")
+
+    def _is_annotated(self) -> bool:
+        known = self.__dict__.get("_annotated_here")
+        if known is None:
+            known = bool(getattr(self._fn, "__annotations__", ())) and is_annotated(self._fn)
+            self.__dict__["_annotated_here"] = known
+            if known and not self._specialisations():
+                self._annotated = True
+        return bool(known)
+
+    def _make_annotated(self, target: str | None = None) -> int:
+        if self._artifacts:
+            return 0
+        spent = Spent()
+        settings = BuildSettings.current(target or self._options.value("target"))
+        key = warm.record_key(self._fn, self._options.text(), settings, "annotations")
+        records = warm.from_json(session.store().read_warm(key) or "") if key is not None else ()
+        for known in records:
+            added = self._add_record(known, settings, (), {}, spent)
+            if added is not None:
+                self._finish(spent)
+                return added
+        index, record = self._capture_annotated(settings, spent)
+        if key is not None and record is not None:
+            session.store().write_warm(key, warm.to_json((record,)))
+        self._finish(spent)
+        return index
+
+    def _capture_annotated(self, settings: BuildSettings, spent: Spent) -> tuple[int, warm.Record | None]:
+        session.probe_ahead(settings)
+        with collector.paused:
+            from ferrule import capture
+
+            captured = capture.capture_annotated(self._fn, self._options.for_capture())
+        spent.captures += 1
+        spent.capture += captured.seconds
+        return self._install(captured, settings, (), {}, spent)
+
+    def _compile_only(self, captured: Any, target: str) -> Artifact:
+        spent = Spent()
+        value = session.compile_program(
+            captured.program,
+            BuildSettings.current(validate("target", target)),
+            spent,
+            strict_scalars=self._options.value("strict_scalars"),
+            alias_version=True,
+        )
+        self._spent.add(spent)
+        return Artifact(value, tuple(session.site_table(captured.program.sites)))
