@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from ferrule import _rt, session
+from ferrule.errors import UserValueError
 from ferrule.kernel import Kernel
 
 # Modules up to this size travel inside a pickle; larger ones as a reference into the store.
@@ -78,7 +79,10 @@ class Artifact:
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> Artifact:
-        """Read a file that `save` wrote."""
+        """Read a file that `save` wrote. Raises UserValueError where there is none or where it holds something else."""
+        if not os.path.isfile(path):
+            what = "is no file" if os.path.exists(path) else "does not exist"
+            raise UserValueError(f"The artifact '{os.fspath(path)}' cannot be opened: it {what}.")
         return Artifact(_rt.Artifact.open(os.fspath(path)))
 
     def module_bytes(self) -> bytes:

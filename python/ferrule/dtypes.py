@@ -149,6 +149,16 @@ def resolve(annotation: Any) -> Any:
     return annotation
 
 
+def annotations_text(fn: Callable[..., Any]) -> str:
+    """What the annotations mean, as text that is the same in every process; '' where they fix no array's type."""
+    if not is_annotated(fn):
+        return ""
+    kinds = {name: resolve(parameter.annotation) for name, parameter in signature_of(fn).parameters.items()}
+    return repr(
+        {name: kind.__qualname__ if isinstance(kind, type) else repr(kind) for name, kind in kinds.items()}
+    )
+
+
 bool_ = ElementType(np.dtype(np.bool_))
 int8, int16, int32, int64 = (ElementType(np.dtype(f"int{bits}")) for bits in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (ElementType(np.dtype(f"uint{bits}")) for bits in (8, 16, 32, 64))

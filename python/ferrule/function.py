@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
+import pickle
 from collections.abc import Callable
 from typing import Any
 
 from ferrule.artifact import Artifact
 from ferrule.errors import Unsupported, UserTypeError, warn
+from ferrule.foreign import as_ndarrays, with_originals
 from ferrule.kernel import Kernel
 from ferrule.options import Options
-from ferrule.specialise import Specialised
+from ferrule.specialise import Carried, Specialised
 
 
 class Function(Specialised):
@@ -37,13 +40,15 @@ class Function(Specialised):
         functools.update_wrapper(self, fn)
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self._inner is not None:
-            return self._checked(self._inner, args, kwargs)
         if self._fallback_reason is not None:
             return self._fn(*args, **kwargs)
+        # The arrays live until their originals are put back, which are known by the ids of the arrays.
+        arrays, named, originals = as_ndarrays(self._fn, args, kwargs)
+        if self._inner is not None:
+            return with_originals(self._checked(self._inner, arrays, named), originals)
         with self._lock:
             try:
-                index = self._find_or_make(args, kwargs)
+                index = self._find_or_make(arrays, named)
             except Unsupported as error:
                 if self._options.value("fallback") != "python":
                     raise
@@ -51,7 +56,14 @@ class Function(Specialised):
                 index = None
         if index is None:
             return self._fn(*args, **kwargs)
-        return self._call(index, args, kwargs)
+        return with_originals(self._call(index, arrays, named), originals)
+
+    def _check(self, *args: Any, **kwargs: Any) -> None:
+        """All that a call checks, and what it would compile; nothing is run."""
+        inner = self._inner or self
+        arrays, named, _ = as_ndarrays(self._fn, args, kwargs)
+        with inner._lock:
+            inner._find_or_make(arrays, named)
 
     def _fall_back(self, reason: str) -> None:
         self._fallback_reason = reason
@@ -74,6 +86,7 @@ class Function(Specialised):
 
                 captured = capture.capture_annotated(self._fn, self._options.for_capture())
                 return self._compile_only(captured, target)
+            sample, sample_kw, _ = as_ndarrays(self._fn, sample, sample_kw)
             if not sample and not sample_kw and inspect.signature(self._fn).parameters:
                 raise UserTypeError(
                     f"'{self.__name__}' has no annotations; give compile() a sample of its arguments, or annotate them"
@@ -149,5 +162,36 @@ class Function(Specialised):
         compare(self.__name__, expected, actual, (plain_args, plain_kwargs), (args, kwargs))
         return actual
 
+    def __copy__(self) -> Function:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Function:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By module and qualified name, with the artifacts and records of its specialisations."""
+        module, name = self.__module__, self.__qualname__
+        try:
+            found = _imported(module, name)
+        except (ImportError, AttributeError):
+            found = None
+        if found is not self:
+            raise pickle.PicklingError(
+                f"'{name}' cannot be pickled, since '{module}' does not have it under this name. Define it at the top of a"
+                " module, or pickle the artifact that its compile() returns."
+            )
+        return _restore, (module, name, (self._inner or self)._for_pickle())
+
     def __repr__(self) -> str:
         return f"<ferrule.Function {self.__qualname__}, {len(self._specialisations())} specialisations>"
+
+
+def _imported(module: str, name: str) -> Any:
+    return functools.reduce(getattr, name.split("."), importlib.import_module(module))
+
+
+def _restore(module: str, name: str, carried: list[Carried]) -> Any:
+    function = _imported(module, name)
+    if isinstance(function, Function):
+        (function._inner or function)._carry(carried)
+    return function

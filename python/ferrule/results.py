@@ -16,25 +16,27 @@ Node = Any
 
 
 def is_flat(node: Node) -> bool:
-    """Whether a module gives this by itself: one result, or a tuple of them."""
+    """Whether a module gives this by itself: one result, or a tuple of all of them in order."""
     if isinstance(node, int):
         return True
     kind, parts = node
-    return kind == "tuple" and bool(parts) and all(isinstance(part, int) for part in parts)
+    return kind == "tuple" and bool(parts) and parts == list(range(len(parts)))
 
 
 def assembler(node: Node | None) -> Callable[[tuple[Any, ...]], Any] | None:
     """A function from the tuple of a module's results to what the program returns; None where nothing is to do."""
-    return None if node is None else lambda results: _assemble(node, results)
+    return None if node is None else lambda results: _assemble(node, results, {})
 
 
-def _assemble(node: Node, results: tuple[Any, ...]) -> Any:
+def _assemble(node: Node, results: tuple[Any, ...], zero_rank: dict[int, Any]) -> Any:
     if isinstance(node, int):
         return results[node]
     kind, parts = node
     if kind == "array":
-        return np.array(results[parts])
+        if parts not in zero_rank:
+            zero_rank[parts] = np.array(results[parts])
+        return zero_rank[parts]
     if kind == "dict":
-        return {ast.literal_eval(key): _assemble(part, results) for key, part in parts}
-    made = [_assemble(part, results) for part in parts]
+        return {ast.literal_eval(key): _assemble(part, results, zero_rank) for key, part in parts}
+    made = [_assemble(part, results, zero_rank) for part in parts]
     return tuple(made) if kind == "tuple" else made

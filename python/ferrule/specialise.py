@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -19,12 +21,27 @@ from ferrule.results import assembler
 from ferrule.session import BuildSettings, Spent
 from ferrule.variables import (
     bound_arguments,
+    default_guards,
     defaults_of,
     guards_of,
     holder_guards,
     positional_only,
     variable,
 )
+
+# What a pickled function brings along: the key of a warm record, the record, and its artifact.
+Carried = tuple[str, warm.Record, Artifact]
+
+_alive: weakref.WeakSet[Specialised] = weakref.WeakSet()
+
+
+def _unlock_in_child() -> None:
+    """Threads that a fork has left behind may have held the functions' locks."""
+    for function in _alive:
+        function._lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_unlock_in_child)
 
 
 class Specialised(_rt.FunctionBase):
@@ -41,7 +58,9 @@ class Specialised(_rt.FunctionBase):
         self._artifacts: list[Artifact] = []
         self._reasons: list[str] = []
         self._warm_tried: dict[str, tuple[warm.Record, ...]] = {}
+        self._carried: list[Carried] = []
         self._warned_limit = False
+        _alive.add(self)
 
     def _find_or_make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         # Another thread may have made it while this one waited.
@@ -56,7 +75,7 @@ class Specialised(_rt.FunctionBase):
         kinds = recordable_kinds(args, kwargs)
         key = None if kinds is None else warm.record_key(self._fn, self._options.text(), settings, kinds)
         if key is not None and key not in self._warm_tried:
-            records = warm.from_json(session.store().read_warm(key) or "")
+            records = self._known_records(key)
             self._warm_tried[key] = records
             for known in records:
                 added = self._add_record(known, settings, args, kwargs, spent)
@@ -69,6 +88,32 @@ class Specialised(_rt.FunctionBase):
             session.store().write_warm(key, warm.to_json(self._warm_tried[key]))
         self._finish(spent)
         return index
+
+    def _known_records(self, key: str | None) -> tuple[warm.Record, ...]:
+        """The records under a key, of the store and of a pickle."""
+        if key is None:
+            return ()
+        stored = warm.from_json(session.store().read_warm(key) or "")
+        entries = {record.entry for record in stored}
+        carried = (record for its_key, record, _ in self._carried if its_key == key)
+        return (*stored, *(record for record in carried if record.entry not in entries))
+
+    def _for_pickle(self) -> list[Carried]:
+        """The records of the specialisations and their artifacts."""
+        artifacts = {artifact.key: artifact for artifact in self._artifacts}
+        return [
+            (key, record, artifacts[record.entry])
+            for key, records in self._warm_tried.items()
+            for record in records
+            if record.entry in artifacts
+        ]
+
+    def _carry(self, carried: list[Carried]) -> None:
+        """Takes up what a pickle brought along, for calls that find nothing in the store."""
+        with self._lock:
+            self._carried += carried
+            for key, _, _ in carried:
+                self._warm_tried.pop(key, None)
 
     def _finish(self, spent: Spent) -> None:
         self._spent.add(spent)
@@ -102,7 +147,7 @@ class Specialised(_rt.FunctionBase):
             self._fn, record
         ):
             return None
-        value = session.store().get(record.entry)
+        value = session.store().get(record.entry) or self._carried_value(record.entry)
         if value is None or value.unmet_needs():
             return None
         bound = bound_arguments(self._fn, args, kwargs)
@@ -117,6 +162,7 @@ class Specialised(_rt.FunctionBase):
         places = [(warm.find_place(self._fn, place), name) for place, name in record.hidden]
         hidden = [variable(*place) for place in places]
         guards += [guard for place in places for guard in holder_guards(*place)]
+        guards += default_guards(self._fn, [name for name, _ in record.statics])
         index = self._add(
             kernel,
             globals_guard=guards,
@@ -131,6 +177,9 @@ class Specialised(_rt.FunctionBase):
         spent.load += time.perf_counter() - start
         spent.hits += 1
         return int(index)
+
+    def _carried_value(self, entry: str) -> Any:
+        return next((artifact._value for _, _, artifact in self._carried if artifact.key == entry), None)
 
     def _capture(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: BuildSettings, spent: Spent
@@ -172,6 +221,7 @@ class Specialised(_rt.FunctionBase):
         guards += [guard for info in captured.hidden for guard in holder_guards(*info.path)]
         guards += captured.watched
         statics = {info.name: info.static for info in captured.arguments if info.kind == "static"}
+        guards += default_guards(self._fn, statics)
         hidden = [variable(*info.path) for info in captured.hidden]
         index = int(
             self._add(
@@ -234,14 +284,15 @@ class Specialised(_rt.FunctionBase):
         spent = Spent()
         settings = BuildSettings.current(target or self._options.value("target"))
         key = warm.record_key(self._fn, self._options.text(), settings, "annotations")
-        records = warm.from_json(session.store().read_warm(key) or "") if key is not None else ()
-        for known in records:
+        for known in self._known_records(key):
             added = self._add_record(known, settings, (), {}, spent)
             if added is not None:
+                self._warm_tried[key or ""] = (known,)
                 self._finish(spent)
                 return added
         index, record = self._capture_annotated(settings, spent)
         if key is not None and record is not None:
+            self._warm_tried[key] = (record,)
             session.store().write_warm(key, warm.to_json((record,)))
         self._finish(spent)
         return index

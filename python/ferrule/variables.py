@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,46 @@ class Found:
     raw: Any = None  # what stands there: the value, or a descriptor
     shadows: tuple[dict[str, Any], ...] = ()  # dicts that would come first if they had the name
     computed: bool = False  # a property, or __getattr__, gives the value
+
+
+class Content:
+    """What a container with arrays in it holds, for a call to compare: keys and their order, lengths, values.
+
+    A guard compares a live one, of the container, with one that `kept` made: its arrays by identity, but where they are
+    `fetched` by a call those that a dict holds itself not at all.
+    """
+
+    __slots__ = ("content", "fetched")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, content: Any, fetched: bool) -> None:
+        self.content = content
+        self.fetched = fetched
+
+    def kept(self) -> Content:
+        """The same with what the container holds now."""
+        return Content(warm.snapshot(self.content), self.fetched)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Content) and _same_content(self.content, other.content, self.fetched)
+
+
+def _same_content(left: Any, right: Any, fetched: bool = False) -> bool:
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        return list(left) == list(right) and all(
+            (fetched and isinstance(left[key], np.ndarray) and isinstance(right[key], np.ndarray))
+            or _same_content(left[key], right[key])
+            for key in left
+        )
+    if isinstance(left, (list, tuple)):
+        return len(left) == len(right) and all(_same_content(a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, float):
+        return repr(left) == repr(right)
+    return not isinstance(left, np.ndarray) and bool(left == right)
 
 
 def class_dict(cls: type) -> Any:
@@ -101,6 +141,8 @@ def attribute_guards(holder: Any, name: str, value: Any) -> list[Guard]:
     if found is None:
         return []
     guards: list[Guard] = [(content, name) for content in found.shadows]
+    if not isinstance(holder, (type, types.ModuleType)) and type(holder).__flags__ & _HEAP_TYPE:
+        guards.append((holder, "__class__", type(holder)))
     if found.container is not None:
         expected = value if found.container is holder else found.raw
         guards.append((found.container, name, _expected(expected)))
@@ -109,23 +151,57 @@ def attribute_guards(holder: Any, name: str, value: Any) -> list[Guard]:
 
 def _expected(value: Any) -> Any:
     """What to compare a value with: a copy of what a container holds, or the container itself where arrays are in it."""
-    return value if _holds_array(value) else warm.snapshot(value)
+    return value if holds_array(value) else warm.snapshot(value)
 
 
-def _holds_array(value: Any) -> bool:
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return any(isinstance(item, np.ndarray) or _holds_array(item) for item in items)
+def holds_array(value: Any) -> bool:
+    """Whether an array is in a dict, list or tuple, at any depth."""
+    return any(isinstance(item, np.ndarray) or holds_array(item) for item in _items(value))
+
+
+def _items(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+
+
+def function_guards(value: Any) -> list[Guard]:
+    """What a call compares of a function, or of all those in a container: its code and its defaults."""
+    if isinstance(value, types.MethodType):
+        value = value.__func__
+    if isinstance(value, types.FunctionType):
+        known = [(name, getattr(value, name)) for name in ("__code__", "__defaults__", "__kwdefaults__")]
+        return [(value, name, _expected(part)) for name, part in known if part is not None]
+    return [guard for item in _items(value) for guard in function_guards(item)]
+
+
+def default_guards(fn: Callable[..., Any], static: Iterable[str]) -> list[Guard]:
+    """What a call compares of a function's own defaults: that they are these, and what the static ones hold."""
+    parts = [(name, getattr(fn, name, None)) for name in ("__defaults__", "__kwdefaults__")]
+    guards: list[Guard] = [(fn, name, part) for name, part in parts if part is not None]
+    known = defaults_of(fn)
+    for value in [known[name] for name in static if name in known]:
+        if holds_array(value):
+            live = Content(value, fetched=False)
+            guards.append(({"content": live}, "content", live.kept()))
+        elif isinstance(value, (list, dict, set)):
+            guards.append(({"content": value}, "content", warm.snapshot(value)))
+        guards += function_guards(value)
+    return guards
 
 
 def guards_of(owner: Any, path: str) -> list[Guard]:
     """What a call compares for a variable that the trace read: the holders of a dotted name, then its last part.
 
-    Modules are not compared. `owner` is a dict, a cell, or the object that holds the first part as an attribute.
+    `owner` is a dict, a cell, or the object that holds the first part as an attribute. A dict may lack the name, as globals
+    lack that of a builtin.
     """
+    if type(owner) is dict and "." not in path and path not in owner:
+        return [(owner, path)]
     guards, holder, name = _holder_guards(owner, path)
     if holder is None:
-        return [*guards, (owner, name, _expected(warm.read_path(owner, name)))]
-    return guards + attribute_guards(holder, name, getattr(holder, name))
+        value = warm.read_path(owner, name)
+        return [*guards, (owner, name, _expected(value)), *function_guards(value)]
+    value = getattr(holder, name)
+    return [*guards, *attribute_guards(holder, name, value), *function_guards(value)]
 
 
 def holder_guards(owner: Any, path: str) -> list[Guard]:
@@ -142,12 +218,11 @@ def _holder_guards(owner: Any, path: str) -> tuple[list[Guard], Any, str]:
     holder = None if type(owner) in (dict, types.CellType) else owner
     for part in rest:
         value = warm.read_path(owner, part) if holder is None else getattr(holder, part)
-        if not isinstance(value, types.ModuleType):
-            guards += (
-                [(owner, part, value)]
-                if holder is None
-                else _identity(attribute_guards(holder, part, value), value)
-            )
+        guards += (
+            [(owner, part, value)]
+            if holder is None
+            else _identity(attribute_guards(holder, part, value), value)
+        )
         holder = value
     return guards, holder, name
 

@@ -11,6 +11,7 @@ import array
 import collections
 import copy
 import enum
+import inspect
 import json
 import os
 import sys
@@ -22,11 +23,15 @@ from typing import Any
 import numpy as np
 
 from ferrule import _rt
+from ferrule.dtypes import annotations_text
 from ferrule.session import BuildSettings, include_dir
 
 SCHEMA = 2
 _PACKAGE = os.path.dirname(os.path.realpath(__file__))
 _NUMBERS = (bool, int, float, complex, str, bytes, type(None))
+
+
+MISSING: Any = object()  # the value of a name that a dict lacks
 
 
 class Unrecordable(Exception):
@@ -40,7 +45,7 @@ def code_text(code: types.CodeType) -> str:
         repr(code.co_names),
         repr(code.co_varnames),
         repr(code.co_freevars),
-        repr(code.co_flags),
+        repr(code.co_flags & ~inspect.CO_NESTED),
     ]
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -54,6 +59,8 @@ def code_text(code: types.CodeType) -> str:
 
 def value_text(value: Any) -> str:
     """A text that is equal in every process exactly for equal values. Raises Unrecordable where there is none."""
+    if value is MISSING:
+        return "missing"
     if type(value) in _NUMBERS:
         return f"{type(value).__name__}:{value!r}"
     if isinstance(value, np.generic):
@@ -132,6 +139,7 @@ def record_key(fn: Callable[..., Any], options: str, settings: BuildSettings, ar
         ("code", code_text(fn.__code__)),
         ("name", fn.__qualname__),
         ("defaults", defaults),
+        ("annotations", annotations_text(fn)),
         ("options", options),
         ("settings", repr(settings)),
         ("CXX", os.environ.get("CXX", "")),
@@ -211,7 +219,9 @@ def holds(fn: Callable[..., Any], record: Record) -> bool:
         if owner is None:
             return False
         try:
-            if value_text(read_path(owner, read.name)) != read.text:
+            lacks = type(owner) is dict and read.name not in owner and "." not in read.name
+            value = MISSING if lacks else read_path(owner, read.name)
+            if value_text(value) != read.text:
                 return False
         except (Unrecordable, LookupError, AttributeError, ValueError):
             return False

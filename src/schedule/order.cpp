@@ -9,12 +9,12 @@
 namespace ferrule::loops {
 namespace {
 
-// What an unknown extent or stride counts as when strides are compared.
-constexpr int64_t kTypicalExtent = 1000;
+// What an unknown extent or stride counts as when strides are compared; less for many axes, whose product must fit.
+int64_t typical_extent(size_t rank) { return rank <= 6 ? 1000 : int64_t{1} << (56 / rank); }
 
 class Orderer {
  public:
-  explicit Orderer(Loops loops) : loops_(std::move(loops)), typical_(loops_.symbols.size(), kTypicalExtent) {}
+  explicit Orderer(Loops loops) : loops_(std::move(loops)), typical_(loops_.symbols.size(), 1) {}
 
   Loops run() {
     visit(loops_.body);
@@ -44,6 +44,7 @@ class Orderer {
 
   void visit(Nest& nest) {
     if (nest.order != Order::Free || nest.axes.size() < 2) return;
+    std::fill(typical_.begin(), typical_.end(), typical_extent(nest.axes.size()));
     std::vector<double> key(nest.axes.size());
     for (size_t k = 0; k < key.size(); ++k) key[k] = movement(nest, nest.axes[k]);
     std::vector<size_t> by(nest.axes.size());

@@ -1,6 +1,6 @@
 """Control flow over traced values: captured once, run at several sizes and on other data, against Python itself."""
 
-# ruff: noqa: B007, SIM201
+# ruff: noqa: B007, SIM102, SIM201
 from __future__ import annotations
 
 import itertools
@@ -683,3 +683,177 @@ def test_names_of_one_array_stay_so_where_the_loop_has_no_iteration():
     compiled = evaluated(fn)
     for n in (3, 0, 1):
         compare(fn(np.arange(4.0), n), compiled(np.arange(4.0), n))
+
+
+# Arguments, views of them and fresh arrays under one name.
+
+
+def made(name, a, b):
+    if name == "argument":
+        return a
+    if name == "view":
+        return a[1:]
+    if name == "reversed view":
+        return a[::-1]
+    return a * 2.0 if name == "fresh array" else (a * 2.0)[1:]
+
+
+def by_size(a, b, x, n, origin):
+    r = made(origin, a, b)
+    for i in range(n):
+        if i % 2:
+            r = r + 1
+    return r
+
+
+def by_data(a, b, x, n, origin):
+    r = made(origin, a, b)
+    for i in range(x.shape[0]):
+        if x[i] > 0:
+            r = r + x[i]
+    return r
+
+
+def both_sides(a, b, x, n, origin):
+    r = s = made(origin, a, b)
+    for i in range(n):
+        if x[0] > i:
+            r = r + s
+        elif i % 3 == 1:
+            s = r
+        else:
+            r = -r
+    return r, s
+
+
+def in_a_while_loop(a, b, x, n, origin):
+    r = made(origin, a, b)
+    i = 0
+    while i < n:
+        if i % 2:
+            r = r * 2
+        i += 1
+    return r
+
+
+def while_data(a, b, x, n, origin):
+    r = made(origin, a, b)
+    while x[0] > 0:
+        if x[0] > 1:
+            r = r + 1
+        x[0] -= 1
+    return r
+
+
+def by_expression(a, b, x, n, origin):
+    r = made(origin, a, b)
+    for i in range(n):
+        r = r + 1 if i % 2 else r
+        r = r if x[0] > i else r * 2
+    return r
+
+
+def twice_nested(a, b, x, n, origin):
+    r = made(origin, a, b)
+    for i in range(n):
+        for j in range(i):
+            if (i + j) % 2:
+                if x[0] > j:
+                    r = r + j
+    return r
+
+
+def written_behind(a, b, x, n, origin):
+    r = made(origin, a, b)
+    for i in range(n):
+        if x[0] > i:
+            r = r + 1
+        r[0] = i
+    r[1] = 7.0
+    return r
+
+
+def left_early(a, b, x, n, origin):
+    r = made(origin, a, b)
+    for i in range(x.shape[0]):
+        if x[i] < 0:
+            break
+        if x[i] > 1:
+            continue
+        r = r + 1
+    return r
+
+
+def buffers_of_branches(a, b, x, n, origin):
+    r = made(origin, a, b)
+    if x[0] > 0:
+        t = r.copy()
+        t[0] = 9.0
+        r = t
+    elif x[0] < 0:
+        r = r * 2
+        r[1] = 4.0
+    return r
+
+
+def in_tuples(a, b, x, n, origin):
+    r = (made(origin, a, b), b)
+    for i in range(n):
+        if x[0] > i:
+            r = (r[0] + 1, r[1])
+    return r
+
+
+JOINS = [
+    by_size, by_data, both_sides, in_a_while_loop, while_data, by_expression, twice_nested, written_behind, left_early,
+    buffers_of_branches, in_tuples,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fn", JOINS)
+@pytest.mark.parametrize(
+    "origin", ["argument", "view", "reversed view", "fresh array", "view of a fresh array"]
+)
+def test_an_argument_joins_with_a_fresh_array(fn, origin):
+    data = [[2.0, -1.0, 1.0], [-1.0, 2.0, 3.0], [0.0, 0.0, 0.0], [1.0, 1.0, 5.0]]
+    for order in ((3, 0, 1, 5), (0, 1, 2), (1, 4)):
+        compiled = evaluated(fn)
+        for n, x in zip(order, data, strict=False):
+            arguments = [(np.arange(4.0), np.arange(4.0) * 3.0, np.array(x), n, origin) for _ in range(2)]
+            compare(fn(*arguments[0]), compiled(*arguments[1]))
+            compare(arguments[0][:3], arguments[1][:3])
+
+
+table_of_a_test = np.arange(4.0)
+
+
+def test_arrays_that_must_not_be_written_join_too():
+    def fn(a, x):
+        r = table_of_a_test
+        s = np.broadcast_to(a[0], (4,))
+        t = a
+        for i in range(x.shape[0]):
+            if x[i] > 0:
+                r = r + 1
+                s = s + t
+            else:
+                t = r
+        return r, s.sum(), t
+
+    compiled = evaluated(fn)
+    for x in ([1.0, -1.0, 2.0], [-1.0, -1.0], [0.0, 3.0]):
+        a = np.arange(4.0) + 5.0
+        a.flags.writeable = False
+        compare(fn(a, np.array(x)), compiled(a, np.array(x)))
+
+
+def test_a_write_to_a_join_with_what_must_not_be_written_is_refused():
+    def fn(x):
+        r = table_of_a_test
+        if x[0] > 0:
+            r = r + 1
+        r[0] = 5.0
+        return r
+
+    with pytest.raises(ValueError, match="cannot be written"):
+        evaluated(fn)(np.ones(2))

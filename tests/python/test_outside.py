@@ -6,6 +6,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import math
 import os
 import sys
 import types
@@ -99,7 +100,21 @@ sys.modules["module_of_a_test"] = module
 get = words.get
 getenv = os.environ.get
 things = (Box(),)
+MATH = math
 KEY = "FERRULE_TEST_OUTSIDE"
+tables: dict[str, Any] = {}
+pair: Any = ()
+
+
+def scaled(x: Any, k: float = 2.0, *, more: float = 0.0) -> Any:
+    return x * k + more
+
+
+def tenfold(x: Any) -> Any:
+    return x * 10.0
+
+
+helpers = [scaled]
 
 
 @pytest.fixture(autouse=True)
@@ -117,6 +132,31 @@ def fresh_state() -> None:
     module.c, module.box = 1.0, Box()  # type: ignore[attr-defined]
     os.environ[KEY] = "1"
     things[0].a = 3.0
+    tables.clear()
+    tables.update(w=np.array([1.0, 2.0, 3.0]), k=2.0, inner=[np.ones(3), 1.0])
+    globals()["pair"] = (np.ones(3), [1.0])
+    box.weights = {"w": np.ones(3)}
+    scaled.__defaults__, scaled.__kwdefaults__ = (2.0,), {"more": 0.0}
+    scaled.__code__, helpers[0] = SCALED, scaled
+
+
+SCALED = scaled.__code__
+
+
+class Other(Base):
+    k = 9.0
+
+    def __len__(self) -> int:
+        return 7
+
+    def scale(self, x: Any) -> Any:
+        return x * 8.0
+
+
+def names_in_order(x: Any) -> Any:
+    for name in tables:
+        x = x * 2.0 + len(name)
+    return x
 
 
 def alias(x: Any) -> Any:
@@ -140,6 +180,12 @@ def iterated(x: Any) -> Any:
     return x
 
 
+def in_order(x: Any) -> Any:
+    for name in [*words]:
+        x = x * 2.0 + (1.0 if name == "a" else 3.0)
+    return x
+
+
 def unpacked(x: Any) -> Any:
     first, second = numbers
     return x * first * second
@@ -153,8 +199,8 @@ def set_(owner: Any, name: str, value: Any = 9.0) -> Callable[[], None]:
     return lambda: setattr(owner, name, value)
 
 
-def put(owner: Any, key: Any) -> Callable[[], None]:
-    return lambda: owner.__setitem__(key, 9.0)
+def put(owner: Any, key: Any, value: Any = 9.0) -> Callable[[], None]:
+    return lambda: owner.__setitem__(key, value)
 
 
 def environ(value: str = "9") -> Callable[[], None]:
@@ -199,6 +245,10 @@ READS: dict[str, tuple[Callable[[Any], Any], Callable[[], Any]]] = {
     "bound method of a dict": (lambda x: x * get("a"), put(words, "a")),  # type: ignore[operator]
     "key of a dict": (lambda x: x * (2.0 if "a" in words else 1.0), words.clear),
     "nested dict": (lambda x: x * nested["a"]["b"], lambda: nested["a"].__setitem__("b", 9.0)),
+    "type of a number in a list": (lambda x: numbers[0] // 2 + x, put(numbers, 0, 1)),
+    "type of a number in a dict": (lambda x: words["a"] // 2 + x, put(words, "a", 1)),
+    "sign of a zero in a list": (lambda x: x / numbers[1] * 0 + numbers[0], lambda: numbers.__setitem__(1, -2.0)),
+    "order of a dict": (in_order, lambda: words.update(b=1.0, a=words.pop("a"))),
     "deque": (lambda x: x * queue[0], put(queue, 0)),
     "set": (lambda x: x * len(seen), lambda: seen.add(9.0)),
     "ordered dict": (lambda x: x * ordered["a"], put(ordered, "a")),
@@ -214,6 +264,30 @@ READS: dict[str, tuple[Callable[[Any], Any], Callable[[], Any]]] = {
     "hasattr": (has, set_(box, "later")),
     "__dict__": (lambda x: x * box.__dict__["a"], set_(box, "a")),
     "object in a tuple": (lambda x: x * things[0].a, set_(things[0], "a")),
+    "key of a dict of arrays": (lambda x: x * (2.0 if "z" in tables else 1.0), put(tables, "z")),
+    "length of a dict of arrays": (lambda x: x * len(tables), put(tables, "z")),
+    "get of a dict of arrays": (lambda x: x * tables.get("z", 1.0), put(tables, "z")),
+    "order of a dict of arrays": (names_in_order, lambda: tables.update(k=tables.pop("k"), w=tables.pop("w"))),
+    "iterated dict of arrays": (names_in_order, put(tables, "zz")),
+    "values of a dict of arrays": (lambda x: x * len([*tables.values()]), put(tables, "z")),
+    "array of a dict": (lambda x: x * tables["w"], put(tables, "w")),
+    "other array of a dict": (lambda x: x * tables["w"], lambda: tables.update(w=np.array([3.0, 4.0, 5.0]))),
+    "array in a list in a dict": (lambda x: x * tables["inner"][0], lambda: put(tables["inner"], 0)()),
+    "number beside an array": (lambda x: x * tables["inner"][1], lambda: put(tables["inner"], 1)()),
+    "list beside an array": (lambda x: x * pair[1][0], lambda: put(pair[1], 0)()),
+    "dict of arrays of an object": (lambda x: x * len(box.weights), lambda: put(box.weights, "z")()),
+    "module bound anew": (lambda x: x * math.pi, lambda: globals().update(math=types.SimpleNamespace(pi=3.0))),
+    "builtin that is shadowed": (lambda x: x * max(1.0, 2.0), lambda: globals().update(max=lambda *_: 5.0)),
+    "builtin that is bound anew": (lambda x: x * min(1.0, 2.0), lambda: globals().update(min=lambda *_: 5.0)),
+    "defaults of a helper": (lambda x: scaled(x), set_(scaled, "__defaults__", (9.0,))),
+    "defaults of a helper in a list": (lambda x: helpers[0](x), set_(scaled, "__defaults__", (9.0,))),
+    "keyword defaults of a helper": (lambda x: helpers[0](x), set_(scaled, "__kwdefaults__", {"more": 9.0})),
+    "code of a helper": (lambda x: helpers[0](x), lambda: set_(scaled, "__code__", tenfold.__code__)()),
+    "helper in a list": (lambda x: helpers[0](x), put(helpers, 0, tenfold)),
+    "class of an object": (lambda x: x * box.k, set_(box, "__class__", Other)),
+    "class of an object with operators": (lambda x: x * len(box), set_(box, "__class__", Other)),
+    "class of an object with methods": (lambda x: box.scale(x), set_(box, "__class__", Other)),
+    "formatted": (lambda x: x * float(f"{record.p}"), set_(record, "p")),
     "method that is shadowed": (lambda x: box.seven(x), set_(box, "seven", lambda x: x * 8.0)),
 }  # fmt: skip
 
@@ -231,6 +305,119 @@ def test_a_change_of_what_a_program_read_is_seen(name: str) -> None:
         np.testing.assert_array_equal(native(x), fn(x))
     finally:
         os.environ.pop(KEY + "2", None)
+        globals().update(math=MATH)
+        globals().pop("max", None)
+        globals().pop("min", None)
+        box.__class__ = Box
+
+
+OPERATORS: dict[str, tuple[Callable[[Any], Any], Callable[..., Any]]] = {
+    "__len__": (lambda x: x * len(box), lambda self: 7),
+    "__getitem__": (lambda x: x * box[0], lambda self, k: 7.0),
+    "__call__": (lambda x: box(x), lambda self, x: x * 7.0),
+    "__add__": (lambda x: box + x, lambda self, x: x + 70.0),
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_an_operator_that_the_class_binds_anew_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fn, operator = OPERATORS[name]
+    native = fr.program(fn)
+    x = np.arange(3.0) + 1.0
+    np.testing.assert_array_equal(native(x), fn(x))
+    monkeypatch.setattr(Box, name, operator)
+    np.testing.assert_array_equal(native(x), fn(x))
+
+
+def with_defaults(
+    x: Any,
+    s: Any = [2.0, 3.0],  # noqa: B006
+    m: Any = {"k": 1.0, "w": np.ones(3)},  # noqa: B006, B008
+    *,
+    t: Any = {1.0},  # noqa: B006
+) -> Any:
+    return x * s[0] + m["k"] + m["w"] + len(t)
+
+
+def test_containers_as_defaults_are_read_as_what_lives_outside() -> None:
+    native = fr.program(with_defaults)
+    x = np.arange(3.0)
+    s, m = with_defaults.__defaults__  # type: ignore[misc]
+    t = with_defaults.__kwdefaults__["t"]
+    changes: list[Callable[[], Any]] = [
+        lambda: None,
+        lambda: put(s, 0)(),
+        lambda: put(m, "k")(),
+        lambda: put(m, "z")(),
+        lambda: m["w"].fill(4.0),
+        lambda: m.update(w=np.full(3, 5.0)),
+        lambda: t.add(2.0),
+        lambda: setattr(with_defaults, "__defaults__", ([7.0], m)),
+        lambda: setattr(with_defaults, "__kwdefaults__", {"t": set()}),
+    ]
+    for change in changes:
+        change()
+        np.testing.assert_array_equal(native(x), with_defaults(x))
+    with pytest.raises(TypeError, match="'s' is a list"):
+        native(x, [1.0])
+
+
+def test_a_default_that_the_program_changes_is_refused() -> None:
+    def collects(x: Any, into: Any = []) -> Any:  # noqa: B006
+        into.append(1.0)
+        return x * len(into)
+
+    with pytest.raises(Unsupported, match="change of 'into'"):
+        fr.program(collects)(np.ones(3))
+    assert collects.__defaults__ == ([],)
+
+
+class Parent:
+    k = 2.0
+
+    @fr.program
+    def run(self, x: Any) -> Any:
+        return x * self.k
+
+    @classmethod
+    @fr.program
+    def of_class(cls, x: Any) -> Any:
+        return x + cls.k
+
+    @staticmethod
+    @fr.program
+    def static(x: Any) -> Any:
+        return x - 1.0
+
+
+class Child(Parent):
+    k = 3.0
+
+    @fr.program
+    def run(self, x: Any) -> Any:
+        return super().run(x) + 1.0
+
+    @classmethod
+    @fr.program
+    def of_class(cls, x: Any) -> Any:
+        return super().of_class(x) * 10.0
+
+    @fr.program
+    def all(self, x: Any) -> Any:
+        return (
+            super(Child, self).run(x)  # noqa: UP008
+            + self.static(x)
+            + Parent.run(self, x)
+            + super().static(x)
+            + self.of_class(x)
+        )
+
+
+def test_programs_call_those_of_their_base_class() -> None:
+    x = np.arange(3.0)
+    np.testing.assert_array_equal(Child().run(x), x * 3.0 + 1.0)
+    np.testing.assert_array_equal(Child.of_class(x), (x + 3.0) * 10.0)
+    np.testing.assert_array_equal(Child().all(x), 2 * x * 3.0 + 2 * (x - 1.0) + (x + 3.0) * 10.0)
 
 
 def test_a_method_that_the_class_binds_anew_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,14 +65,10 @@ class Array(Number):
         return [canonical(extent) for extent in self._dims]
 
     def handle(self) -> int:
-        """The value (pure) or view (buffer) in the program; CaptureError once its region has closed."""
+        """The value (pure) or view (buffer) in the program; refused once its region has closed."""
         trace = Trace.current()
         storage = self.storage
-        if not trace.is_live(storage.region):
-            raise errors.CaptureError(
-                "An array made inside a loop or branch was used outside of it. Assign it to a name of the function, which"
-                " carries it out."
-            )
+        storage.require_live(trace)
         if self.step is None or self.parent is None:
             return storage.root
         cached = self._cached

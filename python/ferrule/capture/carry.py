@@ -22,9 +22,10 @@ class Carry:
 
     kind: 'int' (a Python int), 'scalar' (a number of `dtype`, `weak` if it is Python's), 'array_value' (an array
     without an address), 'view' (an array by reference), 'static' (any other Python value, which cannot change).
+    frozen: why a view must not be written; '' if it may.
     """
 
-    __slots__ = ("dtype", "kind", "lineage", "shape", "static", "strides", "weak")
+    __slots__ = ("dtype", "frozen", "kind", "lineage", "shape", "static", "strides", "weak")
 
     def __init__(
         self,
@@ -35,6 +36,7 @@ class Carry:
         strides: tuple[ir.Expr, ...] = (),
         static: Any = None,
         lineage: Storage | None = None,
+        frozen: str = "",
     ) -> None:
         self.kind = kind
         self.dtype = dtype
@@ -43,17 +45,19 @@ class Carry:
         self.strides = strides
         self.static = static
         self.lineage = lineage
+        self.frozen = frozen
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Carry) or self.kind != other.kind:
             return False
         if self.kind == "static":
             return same_static(self.static, other.static)
-        return (self.dtype, self.weak, self.shape, self.strides) == (
+        return (self.dtype, self.weak, self.shape, self.strides, self.frozen) == (
             other.dtype,
             other.weak,
             other.shape,
             other.strides,
+            other.frozen,
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -148,12 +152,22 @@ def _as_array(value: np.ndarray[Any, Any]) -> Any:
 def _array_type(value: Array) -> Carry:
     trace = Trace.current()
     storage = value.storage
-    fresh = storage.pure or (storage.local and storage.region == trace.region and trace.depth > 0)
+    # Memory that this region made, or one that has closed, is nobody else's.
+    fresh = storage.pure or (
+        storage.local
+        and ((storage.region == trace.region and trace.depth > 0) or not trace.is_live(storage.region))
+    )
     dims = tuple(value.dims)
     if fresh and value.ndim:
         return Carry("array_value", value.dtype, shape=dims, lineage=storage)
     strides = trace.builder.view_strides(value.handle()) if not storage.pure else _dense(dims)
-    return Carry("view", value.dtype, shape=dims, strides=tuple(trace.facts.canonical(s) for s in strides))
+    strides = [trace.facts.canonical(stride) for stride in strides]
+    return Carry("view", value.dtype, shape=dims, strides=tuple(strides), frozen=_frozen(value))
+
+
+def _frozen(value: Array) -> str:
+    """Why an array must not be written; '' if it may."""
+    return "assignment destination is read-only" if value.readonly else value.storage.frozen
 
 
 def _dense(dims: tuple[ir.Expr, ...]) -> list[ir.Expr]:
@@ -201,7 +215,7 @@ def _join_arrays(left: Carry, right: Carry) -> Carry | None:
         return Carry("array_value", left.dtype, shape=shape, lineage=left.lineage or right.lineage)
     strides = [tuple(c.strides) or tuple(_dense(c.shape)) for c in (left, right)]
     joined = tuple(_join_size(trace, a, b, "stride", False) for a, b in zip(*strides, strict=True))
-    return Carry("view", left.dtype, shape=shape, strides=joined)
+    return Carry("view", left.dtype, shape=shape, strides=joined, frozen=left.frozen or right.frozen)
 
 
 def _join_size(trace: Trace, left: ir.Expr, right: ir.Expr, name: str, nonnegative: bool) -> ir.Expr:
@@ -253,6 +267,7 @@ def _receive(carry: Carry, value_id: int) -> Any:
     array = Array.of_value(value_id)
     if isinstance(array, Array):
         array.storage.local = carry.kind == "array_value"
+        array.storage.frozen = carry.frozen
     return array
 
 
@@ -266,6 +281,8 @@ def carry_pass(carry: Carry, value: Any) -> int:
         return int(trace.builder.reweight(trace.builder.size(to_expr(value)), True))
     assert carry.dtype is not None
     if carry.kind == "scalar":
+        if isinstance(value, (int, Int)) and not isinstance(value, bool) and not carry.weak:
+            operands.check_fits(Int(to_expr(value)), carry.dtype)
         value_id = operands.lift(value, carry.dtype)
         if trace.builder.type(value_id).kind == ir.ValueKind.View:
             value_id = trace.builder.load(value_id)
@@ -279,4 +296,17 @@ def carry_pass(carry: Carry, value: Any) -> int:
             is_equal(wanted, extent)
     if carry.kind == "array_value":
         return int(array.value())
-    return int(array.mutate())
+    return _referred(trace, array)
+
+
+def _referred(trace: Trace, array: Array) -> int:
+    """The view that stands for an array that is carried by reference."""
+    if not _frozen(array):
+        return array.mutate()
+    handle = array.handle()
+    kind = trace.builder.type(handle)
+    if kind.kind == ir.ValueKind.View:
+        return handle
+    view = int(trace.builder.alloc(array.storage.name, kind.dtype, kind.shape))
+    trace.builder.store(view, handle)
+    return view

@@ -10,9 +10,11 @@ import numpy as np
 from ferrule import _compiler as ir
 
 from . import errors
-from .decide import ONE, ZERO, decide
-from .elementwise import apply, cast, select
+from .decide import ONE, ZERO, decide, holds, shape_text
+from .elementwise import apply, cast, require, select
 from .operands import as_array, cast_scalar, check_dtype, dtype_of, lift
+from .operators import refuse_zero
+from .scalars import element, int_index
 from .shaping import dims_from, normalize_axis
 from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar, is_traced, to_expr, unsupported
@@ -28,7 +30,7 @@ def filled(shape: Any, value: Any, dtype: np.dtype[Any]) -> Any:
     """A fresh array with every element `value`."""
     trace = Trace.current()
     trace.site()
-    dims = _extents(shape)
+    dims = _extents(shape, dtype)
     scalar = cast_scalar(value, dtype)
     if not dims:
         return _zero_rank(lift(scalar))
@@ -44,12 +46,45 @@ def _zero_rank(value: int) -> Array:
     return result
 
 
-def _extents(shape: Any) -> list[ir.Expr]:
+def _extents(shape: Any, dtype: np.dtype[Any]) -> list[ir.Expr]:
     dims = dims_from(shape)
     for extent in dims:
-        if not decide(ir.Condition(ir.Relation.Le, ZERO, extent)):
-            raise errors.user_error(ValueError, "negative dimensions are not allowed")
+        _require(ir.Condition(ir.Relation.Le, ZERO, extent), "negative dimensions are not allowed")
+    check_memory(dims, dtype)
     return dims
+
+
+def _require(condition: ir.Condition, message: str) -> None:
+    """A ValueError where a condition does not hold, now or at run time."""
+    known = holds(condition)
+    if known is False:
+        raise errors.user_error(ValueError, message)
+    if known is None:
+        trace = Trace.current()
+        trace.site(message)
+        trace.builder.check(condition, ir.ErrorCode.VALUE)
+        trace.facts.assume(condition)
+
+
+_ADDRESSABLE = 2**47  # bytes that a process can have
+
+
+def check_memory(dims: list[ir.Expr], dtype: np.dtype[Any]) -> None:
+    """NumPy's refusal of an array that cannot exist, though no memory may be needed for it here."""
+    trace = Trace.current()
+    values = [trace.evaluate(extent) for extent in dims]
+    if trace.depth or None in values:
+        return
+    size = math.prod(value for value in values if value is not None) * dtype.itemsize
+    if size >= 2**63:
+        raise errors.user_error(
+            ValueError,
+            "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.",
+        )
+    if size > _ADDRESSABLE:
+        raise errors.user_error(
+            MemoryError, f"Unable to allocate {size} bytes for an array with shape {shape_text(trace, dims)}"
+        )
 
 
 def _order(order: Any) -> None:
@@ -83,8 +118,7 @@ def full(
     _new_order(order)
     fill_value = as_array(fill_value)
     if isinstance(fill_value, Array):
-        dims = _extents(shape)
-        result = empty(dims, dtype if dtype is not None else fill_value.dtype)
+        result = empty(shape, dtype if dtype is not None else fill_value.dtype)
         result[...] = fill_value
         return result
     return filled(shape, fill_value, _dtype(dtype, _natural_dtype(fill_value)))
@@ -106,7 +140,7 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None, 
     trace = Trace.current()
     trace.site()
     kind = _dtype(dtype, np.float64)
-    return Array.of_value(trace.builder.alloc("t", ir.dtype(kind.name), _extents(shape)))
+    return Array.of_value(trace.builder.alloc("t", ir.dtype(kind.name), _extents(shape, kind)))
 
 
 def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, np.dtype[Any]]:
@@ -178,20 +212,21 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
 def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, order: Any = "C", **options: Any) -> Any:  # noqa: N803
     """np.eye."""
     _new_order(order)
-    trace = Trace.current()
-    trace.site()
-    dims = _extents((N, N if M is None else M))
-    rows, columns = (Array.of_value(trace.builder.iota(dims, axis)) for axis in (0, 1))
-    return cast(apply("equal", (apply("subtract", (columns, rows)), k)), _dtype(dtype, np.float64))
+    return _compared_places("equal", N, N if M is None else M, k, _dtype(dtype, np.float64))
 
 
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, **options: Any) -> Any:  # noqa: N803
     """np.tri."""
+    return _compared_places("less_equal", N, N if M is None else M, k, _dtype(dtype, np.float64))
+
+
+def _compared_places(relation: str, rows: Any, columns: Any, k: Any, kind: np.dtype[Any]) -> Any:
+    """Column - row against k, as numbers of `kind`."""
     trace = Trace.current()
     trace.site()
-    dims = _extents((N, N if M is None else M))
-    rows, columns = (Array.of_value(trace.builder.iota(dims, axis)) for axis in (0, 1))
-    return cast(apply("less_equal", (apply("subtract", (columns, rows)), k)), _dtype(dtype, np.float64))
+    dims = _extents((rows, columns), kind)
+    row, column = (Array.of_value(trace.builder.iota(dims, axis)) for axis in (0, 1))
+    return cast(apply(relation, (apply("subtract", (column, row)), k)), kind)
 
 
 def tril(m: Any, k: Any = 0) -> Any:
@@ -208,14 +243,17 @@ def triu(m: Any, k: Any = 0) -> Any:
 
 def arange(*args: Any, dtype: Any = None, like: Any = None, device: Any = None, **named: Any) -> Any:
     """np.arange."""
-    start, stop, step = _range_arguments(args, named)
+    start, stop, step = map(_range_bound, _range_arguments(args, named))
     if len(args) == 4:
         dtype = args[3]
     trace = Trace.current()
     trace.site()
-    if all(
-        isinstance(value, (int, Int, np.integer, Cond)) or _is_integer(value) for value in (start, stop, step)
-    ):
+    bools = [value for value in (start, stop) if _natural_dtype(value).kind == "b"]
+    if len(args) > 1 and len(bools) == 2 and not all(isinstance(value, (bool, Cond)) for value in bools):
+        raise errors.user_error(
+            TypeError, "numpy boolean subtract, the `-` operator, is not supported. Use ints."
+        )
+    if all(_natural_dtype(value).kind in "iub" for value in (start, stop, step)):
         return _integer_range(start, stop, step, dtype)
     length = _float_length(start, stop, step)
     kinds = [np.dtype(np.float64), *(d for d in map(dtype_of, (start, stop, step)) if d is not None)]
@@ -226,7 +264,10 @@ def arange(*args: Any, dtype: Any = None, like: Any = None, device: Any = None, 
     # NumPy computes the second element first and steps by the difference of the first two, in the result's dtype.
     first = cast_scalar(start, kind)
     delta = apply("subtract", (cast_scalar(apply("add", (start, step)), kind), first))
-    return apply("add", (first, apply("multiply", (cast(index, kind), delta))))
+    result = apply("add", (first, apply("multiply", (cast(index, kind), delta))))
+    if is_traced(step) or not np.isfinite(step):
+        result = apply("select", (apply("equal", (index, 0)), first, result))
+    return result
 
 
 def _range_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, Any]:
@@ -236,28 +277,50 @@ def _range_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any,
     else:
         values.update(zip(("start", "stop", "step"), args, strict=False))
     start, stop, step = values.get("start", 0), values.get("stop"), values.get("step", 1)
+    if (stop is None and start is None) or (len(args) == 1 and args[0] is None):
+        raise errors.user_error(TypeError, "'arange' takes numbers, got None.")
     if stop is None:
         start, stop = 0, start
     return start, stop, 1 if step is None else step
 
 
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, Scalar) and value.dtype.kind in "iu"
+def _range_bound(value: Any) -> Any:
+    """An argument of arange as a number."""
+    value = value if isinstance(value, (list, tuple)) else as_array(value)
+    if isinstance(value, Array):
+        return element(value)
+    if not isinstance(value, (int, float, np.generic, Int, Cond, Scalar)):
+        raise errors.user_error(
+            TypeError, f"'arange' takes numbers, got an argument of type '{type(value).__name__}'."
+        )
+    return value
+
+
+def _bool_as_int(value: Any) -> Any:
+    if isinstance(value, np.bool_):
+        return int(value)
+    if isinstance(value, Scalar) and value.dtype.kind == "b":
+        return cast_scalar(value, np.dtype(np.int64))
+    return value
 
 
 def _integer_range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    start, stop, step = map(_bool_as_int, (start, stop, step))
     strong = [d for d in map(dtype_of, (start, stop, step)) if d is not None]
     kind = _dtype(dtype, np.result_type(np.int64, *strong) if strong else np.int64)
     first, last, by = to_expr(start), to_expr(stop), to_expr(step)
-    if by.constant == 0:
-        raise errors.user_error(ZeroDivisionError, "division by zero")
-    up = decide(ir.Condition(ir.Relation.Lt, ZERO, by))
-    low, high, stride = (first, last, by) if up else (last, first, ZERO - by)
-    trace = Trace.current()
-    if decide(ir.Condition(ir.Relation.Le, low, high)):
-        length = high - low if stride == ONE else ((high - low + stride - ONE) // stride)
+    if strong:
+        _require(ir.Condition(ir.Relation.Ne, ZERO, by), _TOO_LONG)
     else:
-        length = ZERO
+        refuse_zero(by, "division")
+    up = holds(ir.Condition(ir.Relation.Lt, ZERO, by))
+    low, high, stride = (last, first, ZERO - by) if up is False else (first, last, by)
+    trace = Trace.current()
+    # The ceiling of the quotient is right for steps of both signs.
+    steps = high - low if stride == ONE else ZERO - ((low - high) // stride)
+    some = holds(ir.Condition(ir.Relation.Le, low, high)) if up is not None else None
+    length = ZERO if some is False else steps if some else ir.max(steps, ZERO)
+    check_memory([length], kind)
     index = Array.of_value(trace.builder.iota([length], 0))
     if by != ONE:
         index = apply("multiply", (index, _int_of(by)))
@@ -271,21 +334,55 @@ def _int_of(expr: ir.Expr) -> Any:
     return int(constant) if constant is not None else Int(expr)
 
 
+_NO_LENGTH = "arange: cannot compute length"
+_TOO_LONG = "Maximum allowed size exceeded"
+
+
 def _float_length(start: Any, stop: Any, step: Any) -> ir.Expr:
     """ceil((stop - start) / step), at least 0: known now for constants, else at run time."""
-    if not any(map(is_traced, (start, stop, step))):
-        if step == 0:
-            raise errors.user_error(ZeroDivisionError, "division by zero")
-        return ir.Expr(max(0, math.ceil((stop - start) / step)))
-    count = apply("ceil", (apply("divide", (apply("subtract", (stop, start)), step)),))
-    count = apply("maximum", (count, 0.0))
-    return to_expr(_nonnegative(cast_scalar(count, np.dtype(np.int64))))
+    with np.errstate(all="ignore"):
+        difference = stop - start
+        if not is_traced(difference) and not is_traced(step):
+            return ir.Expr(_known_length(difference, step))
+        quotient = difference / step
+    require(apply("equal", (quotient, quotient)), _NO_LENGTH, ir.ErrorCode.VALUE)
+    require(apply("less", (apply("absolute", (quotient,)), 2.0**63)), _TOO_LONG, ir.ErrorCode.VALUE)
+    # A quotient that is zero for a difference that is not has underflowed: its sign tells.
+    tiny = apply("logical_and", (apply("equal", (quotient, 0.0)), apply("not_equal", (difference, 0))))
+    beyond = apply("logical_not", (apply("signbit", (quotient,)),))
+    count = apply("maximum", (apply("ceil", (quotient,)), 0.0))
+    count = apply("select", (tiny, cast_scalar(beyond, np.dtype(count.dtype)), count))
+    length = cast_scalar(count, np.dtype(np.int64))
+    return ir.Expr.symbol(Trace.current().builder.symbolize(length.id, "length", True))
 
 
-def _nonnegative(value: Scalar) -> Any:
-    trace = Trace.current()
-    symbol = trace.builder.symbolize(value.id, "length", True)
-    return ir.Expr.symbol(symbol)
+def _known_length(difference: Any, step: Any) -> int:
+    try:
+        quotient = float(difference / step)
+    except ZeroDivisionError as error:
+        raise errors.user_error(ZeroDivisionError, str(error)) from None
+    if math.isnan(quotient):
+        raise errors.user_error(ValueError, _NO_LENGTH)
+    if abs(quotient) >= 2.0**63:
+        raise errors.user_error(ValueError, _TOO_LONG)
+    if quotient == 0 and difference != 0:
+        return int(math.copysign(1, quotient) > 0)
+    return max(0, math.ceil(quotient))
+
+
+def _end(value: Any) -> Any:
+    """A bound of linspace as a number."""
+    if isinstance(value, Array):
+        if value.ndim:
+            raise unsupported("'linspace' between arrays")
+        return element(value)
+    return value
+
+
+def _kind(value: Any) -> Any:
+    """What decides on a dtype: that of a number of NumPy's, else a Python number of the same type."""
+    strong = dtype_of(value)
+    return strong if strong is not None else 0.0 if _natural_dtype(value).kind == "f" else 0
 
 
 def linspace(
@@ -301,19 +398,16 @@ def linspace(
     """np.linspace between numbers: start + arange(num) * step, the last element exactly stop."""
     trace = Trace.current()
     trace.site()
-    start, stop = as_array(start), as_array(stop)
-    if isinstance(start, Array) or isinstance(stop, Array):
-        raise unsupported("'linspace' between arrays")
+    start, stop = (_end(as_array(value)) for value in (start, stop))
     normalize_axis(axis, 1)
-    count = to_expr(num)
-    if not decide(ir.Condition(ir.Relation.Le, ZERO, count)):
-        raise errors.user_error(ValueError, "Number of samples must be non-negative.")
+    count = to_expr(int_index(num))
+    _require(ir.Condition(ir.Relation.Le, ZERO, count), "Number of samples must be non-negative.")
     divisions = count - ONE if endpoint else count
-    kinds = [
-        np.dtype(np.float64),
-        *(d for d in map(dtype_of, (start, stop)) if d is not None and d.kind == "f"),
-    ]
-    kind = np.result_type(*kinds)
+    if holds(ir.Condition(ir.Relation.Lt, ZERO, divisions)) is None:
+        raise unsupported("a number of samples that is known only at run time in 'linspace'")
+    kind = np.result_type(*(_kind(value) for value in (start, stop)), 0.0)
+    check_dtype(kind)
+    check_memory([count], kind)
     index = cast(Array.of_value(trace.builder.iota([count], 0)), kind)
     first, last = cast_scalar(start, kind), cast_scalar(stop, kind)
     delta = apply("subtract", (last, first))

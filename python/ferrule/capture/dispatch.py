@@ -6,6 +6,7 @@ pieces of the function, or have `regions` and `loops` trace them.
 
 from __future__ import annotations
 
+import builtins
 import enum
 import functools
 import operator
@@ -16,14 +17,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from ferrule.warm import read_path
+from ferrule.warm import MISSING, read_path
 
 from . import errors, outside, rewrite
 from .maybe import Maybe
 from .trace import Trace
 
-# Values that nobody rebinds in practice; user functions are not among them, since editing one changes the program.
-_PLAIN_TYPES = (ModuleType, BuiltinFunctionType, type, np.ufunc, type(np.where))
 # Builtins that call a function given to them; it is rewritten first.
 _CALLERS = (map, filter, sorted, functools.reduce, min, max)
 
@@ -73,11 +72,6 @@ def _refuse_changing(fn: Any) -> None:
         )
 
 
-def _is_own(fn: FunctionType) -> bool:
-    """Whether a function belongs to NumPy, the standard library or Ferrule, and so to no user's program."""
-    return (fn.__module__ or "").partition(".")[0] in outside.OWN_MODULES
-
-
 class Dispatcher:
     """The routes of one rewritten function."""
 
@@ -99,19 +93,21 @@ class Dispatcher:
             return value
         root, *names = path.split(".")
         owner = self.cells.get(root, self.globals)
+        is_builtin = root not in self.cells and root not in self.globals
+        if is_builtin:
+            # A global of its name would come first.
+            trace.note(owner, root, MISSING)
+            owner = vars(builtins)
         if names:
             holder = read_path(owner, root)
             trace.outside.meet(holder, root)
+            if isinstance(holder, ModuleType) and not is_builtin:
+                trace.note(owner, root, holder)
             return outside.read(trace, holder, names, owner, root)
-        trace.outside.meet(value, path)
-        if isinstance(value, ModuleType) or id(value) in trace.outside.made:
+        if is_builtin:
             return value
-        if isinstance(value, _PLAIN_TYPES) or (isinstance(value, FunctionType) and _is_own(value)):
-            # A name of the user's for np.sqrt may be bound anew. A builtin is no global.
-            return (
-                trace.read_global(owner, path, value) if root in self.cells or root in self.globals else value
-            )
-        return trace.read_global(owner, path, value)
+        trace.outside.meet(value, path)
+        return value if id(value) in trace.outside.made else trace.read_global(owner, path, value)
 
     def bound(self, read: Callable[[], Any], name: str) -> Any:
         """A local name that may have no value, for good or for some data."""
@@ -358,16 +354,23 @@ def invoke(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _target(fn, args, kwargs)(*args, **kwargs)
     if kind is MethodType and type(fn.__func__) is FunctionType:
         return _target(fn.__func__, args, kwargs)(fn.__self__, *args, **kwargs)
+    if kind is MethodType and _wrapped(fn.__func__) is not None:
+        return invoke(_wrapped(fn.__func__), (fn.__self__, *args), kwargs)
     if kind is functools.partial:
         return Dispatcher.call(_NOWHERE, fn.func, *fn.args, *args, **{**fn.keywords, **kwargs})
     if kind is BuiltinFunctionType or isinstance(fn, type):
         return _construct(fn, args, kwargs)
-    if kind.__module__.partition(".")[0] == "ferrule" and hasattr(fn, "__wrapped__"):
-        return invoke(fn.__wrapped__, args, kwargs)
+    if _wrapped(fn) is not None:
+        return invoke(_wrapped(fn), args, kwargs)
     method = getattr(kind, "__call__", None)  # noqa: B004
     if type(method) is FunctionType and _is_users(method):
         return _target(method, (fn, *args), kwargs)(fn, *args, **kwargs)
     return fn(*args, **kwargs)
+
+
+def _wrapped(fn: Any) -> Any:
+    """The plain function of a program; None for anything else."""
+    return getattr(fn, "__wrapped__", None) if type(fn).__module__.partition(".")[0] == "ferrule" else None
 
 
 def _construct(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

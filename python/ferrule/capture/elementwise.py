@@ -12,9 +12,20 @@ from ferrule import _compiler as ir
 
 from . import errors
 from .decide import broadcast, holds, shape_text
-from .operands import OPS, as_array, cast_scalar, check_dtype, check_fits, dims_of, dtype_of, lift, strengthen
+from .operands import (
+    OPS,
+    as_array,
+    cast_scalar,
+    check_dtype,
+    check_fits,
+    dims_of,
+    dtype_of,
+    is_certain_to_fit,
+    lift,
+    strengthen,
+)
 from .trace import Trace
-from .tracers import Array, Cond, Int, Scalar, Window, to_expr, unsupported
+from .tracers import Array, Cond, Int, Scalar, Window, make_int, to_expr, unsupported
 
 _COMPARE = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
 
@@ -33,6 +44,12 @@ def apply(name: str, values: Sequence[Any], strong: bool = True) -> Any:
             if isinstance(value, Int):
                 check_fits(value, like)
     ids = [lift(value, like) for value in values]
+    if like is not None and name in _COMPARE:
+        # NumPy compares a Python int that the dtype may not hold by its value.
+        ids = [
+            strengthen(k) if isinstance(v, Int) and not is_certain_to_fit(v, like) else k
+            for v, k in zip(values, ids, strict=True)
+        ]
     if strong and like is None:
         ids = [strengthen(value) for value in ids]
     shapes = [value.dims for value in values if isinstance(value, Array)]
@@ -42,6 +59,14 @@ def apply(name: str, values: Sequence[Any], strong: bool = True) -> Any:
             conform(v, dims).handle() if isinstance(v, Array) else k for v, k in zip(values, ids, strict=True)
         ]
     return Array.of_value(trace.builder.elementwise(OPS[name].op, ids))
+
+
+def require(fine: Any, message: str, code: ir.ErrorCode) -> None:
+    """The program fails where a bool of the run is false."""
+    condition = lift(fine)
+    trace = Trace.current()
+    trace.site(message)
+    trace.builder.check(condition, code)
 
 
 def conform(array: Array, dims: Sequence[ir.Expr]) -> Array:
@@ -193,9 +218,14 @@ def _check_integer_exponent(base: Any, exponent: Any, strong: bool) -> None:
         return
     if isinstance(base, float) or (isinstance(base, Scalar) and base.dtype.kind == "f"):
         return
+    kind = dtype_of(base)
     if isinstance(exponent, (int, Int)):
         sign = ir.Condition(ir.Relation.Le, ir.Expr(0), to_expr(exponent))
         known = holds(sign)
+        if known is not True and _is_empty(base):
+            return
+        if known is False and kind is not None and kind.kind == "u":
+            return  # the conversion to the dtype refuses it
         if known is False:
             raise errors.user_error(ValueError, _NEGATIVE_POWER)
         if known is None:
@@ -206,6 +236,8 @@ def _check_integer_exponent(base: Any, exponent: Any, strong: bool) -> None:
     kind = dtype_of(exponent)
     if kind is None or kind.kind != "i":
         return
+    if _is_empty(base):
+        return
     if isinstance(exponent, np.generic):
         if int(exponent) < 0:
             raise errors.user_error(ValueError, _NEGATIVE_POWER)
@@ -215,9 +247,13 @@ def _check_integer_exponent(base: Any, exponent: Any, strong: bool) -> None:
     fine = apply("greater_equal", (exponent, 0))
     if isinstance(fine, Array):
         fine = reductions.reduce("all", fine, None)
-    trace = Trace.current()
-    trace.site(_NEGATIVE_POWER)
-    trace.builder.check(lift(fine), ir.ErrorCode.DOMAIN)
+    require(fine, _NEGATIVE_POWER, ir.ErrorCode.DOMAIN)
+
+
+def _is_empty(base: Any) -> bool:
+    """Whether an array is certain to have no element, which could be wrong."""
+    dims = dims_of(base)
+    return bool(dims) and holds(ir.Condition(ir.Relation.Eq, ir.product(dims), ir.Expr(0))) is True
 
 
 def select(condition: Any, x: Any, y: Any) -> Any:
@@ -228,6 +264,10 @@ def select(condition: Any, x: Any, y: Any) -> Any:
     elif condition.dtype.kind != "b":
         condition = apply("not_equal", (condition, 0))
     x, y = as_array(x), as_array(y)
+    strong = next((dtype for dtype in map(dtype_of, (x, y)) if dtype is not None), None)
+    if strong is not None and strong.kind in "iu":
+        # np.where is alone in wrapping a Python int to the dtype.
+        x, y = (np.asarray(v).astype(strong)[()] if type(v) is int else v for v in (x, y))
     if dtype_of(x) is None and dtype_of(y) is None:
         # Python numbers alone give arrays of their default dtype.
         kinds = {
@@ -237,6 +277,12 @@ def select(condition: Any, x: Any, y: Any) -> Any:
         dtype = np.result_type(*kinds)
         x, y = cast_scalar(x, dtype), cast_scalar(y, dtype)
     return apply("select", (condition, x, y))
+
+
+def _is_real(value: Any) -> bool:
+    """Whether an operand is of a floating dtype."""
+    dtype = dtype_of(as_array(value))
+    return _is_float(value) if dtype is None else dtype.kind == "f"
 
 
 def _is_float(value: Any) -> bool:
@@ -259,22 +305,37 @@ def clip(x: Any, low: Any = None, high: Any = None, out: Any = None, **options: 
     refuse_options("clip", options)
     dtype = dtype_of(as_array(x))
     if dtype is not None and dtype.kind in "iu":
-        # A Python int that limits nothing is no bound, though the dtype may not hold it.
-        limits = np.iinfo(dtype)
-        low = None if type(low) is int and low <= limits.min else low
-        high = None if type(high) is int and high >= limits.max else high
+        low, high = _within(dtype, low, high)
     if low is None and high is None:
         result = apply("positive", (x,))
     elif low is None:
         result = apply("minimum", (x, high))
     elif high is None:
         result = apply("maximum", (x, low))
-    else:
+    elif dims_of(as_array(low)) or dims_of(as_array(high)) or not any(map(_is_real, (x, low, high))):
         result = apply("clip", (x, low, high))
+    else:
+        # Between numbers an element that equals a bound stays, which tells zeros apart.
+        result = apply("minimum", (high, apply("maximum", (low, x))))
     if out is None:
         return result
     write_out("clip", out, result, "same_kind")
     return out
+
+
+def _within(dtype: np.dtype[Any], low: Any, high: Any) -> tuple[Any, Any]:
+    """Bounds of clip without what limits nothing: a Python int that the dtype may not hold is none then."""
+    limits = np.iinfo(dtype)
+    least, most = int(limits.min), int(limits.max)
+    if type(low) is int and low <= least:
+        low = None
+    elif isinstance(low, Int) and least > -(2**63):
+        low = make_int(ir.max(low.expr, ir.Expr(least)))
+    if type(high) is int and high >= most:
+        high = None
+    elif isinstance(high, Int) and most < 2**63 - 1:
+        high = make_int(ir.min(high.expr, ir.Expr(most)))
+    return low, high
 
 
 def round_decimals(x: Any, decimals: int = 0, out: Any = None) -> Any:

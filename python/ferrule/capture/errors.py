@@ -14,6 +14,8 @@ from collections.abc import Iterator, Mapping
 from types import CodeType, FrameType, TracebackType
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ferrule import errors as public
 
 _E = TypeVar("_E", bound=BaseException)
@@ -181,6 +183,8 @@ class boundary:  # noqa: N801
         if error is None or not isinstance(error, (Exception, Control)):
             return
         public_error = _published(error)
+        if isinstance(public_error, public.UserOverflowError):
+            public_error = self._of_sizes(public_error)
         if type(public_error) in (TypeError, AttributeError):
             public_error = self._of_python(public_error)
         if isinstance(public_error, public.Unsupported) and not getattr(public_error, "located", False):
@@ -190,6 +194,18 @@ class boundary:  # noqa: N801
         if public_error is error and error.__context__ is not None and not error.__suppress_context__:
             raise error.with_traceback(cleaned)
         raise public_error.with_traceback(cleaned) from error.__cause__
+
+    def _of_sizes(self, error: BaseException) -> BaseException:
+        """An overflow of 64 bits, with the arguments that come near the limit."""
+        hints = "".join(
+            f" The argument '{name}' is {value}: sizes and ints, and what is computed of them, must lie between -2**63 and"
+            " 2**63 - 1."
+            for name, value in self.arguments.items()
+            if isinstance(value, (int, np.integer))
+            and abs(int(value)) >= 2**62
+            and f"'{name}'" not in str(error)
+        )
+        return _mark(public.UserOverflowError(f"{error}{hints}")) if hints else error
 
     def _of_python(self, error: BaseException) -> BaseException:
         """Python's refusal of an operand: with the user's words for the stand-ins, and the arguments of those types."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ferrule import _compiler as ir
 from ferrule import errors as public
-from ferrule.variables import variable
+from ferrule.variables import Content, holds_array, variable
 from ferrule.warm import snapshot
 
 from . import dispatch, errors, methods
@@ -93,9 +93,10 @@ class _Capture(Trace):
             else:
                 self.paths[id(value)] = (value, (owner, path))
             return real_array(value, path)
-        if isinstance(value, (list, dict)) and _holds_array(value):
+        if isinstance(value, (list, dict, tuple)) and holds_array(value):
             self.note(owner, path, value)
-            return self._read_container(path, value)
+            self.watch_content(value)
+            return value if isinstance(value, tuple) else self._read_container(path, value)
         if isinstance(value, BuiltinMethodType):
             watch_container(self, value.__self__)
         watch_whole(self, value)
@@ -116,6 +117,11 @@ class _Capture(Trace):
                 self.note(value, name, item)
         return value
 
+    def watch_content(self, value: Any) -> None:
+        """Notes what a container with arrays in it holds besides them."""
+        live = Content(value, fetched=isinstance(value, dict))
+        self.watched[(id(value), "")] = ({"content": live}, "content", live.kept())
+
     def note(self, owner: Any, path: str, value: Any) -> None:
         """Notes a name that decided what the program is, for calls and warm records to compare."""
         self.globals_read.setdefault((id(owner), path), (owner, path, snapshot(value)))
@@ -130,14 +136,6 @@ class _Capture(Trace):
         if self.depth:
             raise _Restart((name or "constant", real, path))
         return self.arguments.add_hidden(name or "constant", real, path)
-
-
-def _holds_array(value: Any) -> bool:
-    items = value.values() if isinstance(value, dict) else value
-    return any(
-        isinstance(item, np.ndarray) or (isinstance(item, (list, tuple, dict)) and _holds_array(item))
-        for item in items
-    )
 
 
 def capture(
@@ -156,9 +154,10 @@ def capture(
             raise public.UserTypeError(
                 f"'{sorted(unknown)[0]}' is static, but no argument of {fn.__name__}()."
             )
+        given = {*inspect.signature(fn).bind(*args, **kwargs).arguments}
         while True:
             try:
-                return _once(fn, bound, options, found, started)
+                return _once(fn, bound, given, options, found, started)
             except _Restart as restart:
                 found.append(restart.found)
 
@@ -166,13 +165,14 @@ def capture(
 def _once(
     fn: Callable[..., Any],
     bound: inspect.BoundArguments,
+    given: set[str],
     options: Options,
     found: list[tuple[str, np.ndarray[Any, Any], tuple[Any, str]]],
     started: float,
 ) -> Captured:
     trace = new_trace(fn, options)
     with trace.entered():
-        positional, named = _declare_arguments(trace, fn, bound, options)
+        positional, named = _declare_arguments(trace, fn, bound, given, options)
         for name, real, path in found:
             trace.constants[id(real)] = (real, trace.arguments.add_hidden(name, real, path))
         return trace_function(trace, fn, positional, named, started)
@@ -184,7 +184,7 @@ def new_trace(fn: Callable[..., Any], options: Options) -> _Capture:
 
 
 def _declare_arguments(
-    trace: _Capture, fn: Callable[..., Any], bound: inspect.BoundArguments, options: Options
+    trace: _Capture, fn: Callable[..., Any], bound: inspect.BoundArguments, given: set[str], options: Options
 ) -> tuple[list[Any], dict[str, Any]]:
     positional: list[Any] = []
     named: dict[str, Any] = {}
@@ -197,7 +197,12 @@ def _declare_arguments(
                 )
             continue
         keyword_only = parameter.kind == parameter.KEYWORD_ONLY
-        stand_in = trace.arguments.add(name, value, name in options.static, keyword_only, parameter.default)
+        if name not in given and isinstance(value, (list, dict, set)):
+            stand_in = trace.arguments.add_default(name, value, keyword_only)
+        else:
+            stand_in = trace.arguments.add(
+                name, value, name in options.static, keyword_only, parameter.default
+            )
         if keyword_only:
             named[name] = stand_in
         else:

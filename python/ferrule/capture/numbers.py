@@ -21,11 +21,11 @@ def to_expr(value: Any) -> ir.Expr:
     """A Python or symbolic int as a size expression; TypeError for anything else."""
     if isinstance(value, ir.Expr):
         return value
-    if isinstance(value, Int):
-        return value.expr
-    if isinstance(value, Scalar):
-        return value.as_index().expr if isinstance(value.as_index(), Int) else ir.Expr(value.as_index())
-    return ir.Expr(operator.index(value))
+    if isinstance(value, Number):
+        from . import scalars
+
+        value = scalars.int_index(value)
+    return value.expr if isinstance(value, Int) else ir.Expr(operator.index(value))
 
 
 def make_int(expr: ir.Expr) -> Any:
@@ -178,6 +178,10 @@ class Scalar(Number):
         raise errors.NeedsRuntime(self)
 
     def __index__(self) -> int:
+        if self.dtype.kind in "iu":
+            value = self.as_index()
+            if not isinstance(value, Int) or Trace.current().evaluate(value.expr) is not None:
+                return operator.index(value)
         raise unsupported(
             "the value of a number that is known only at run time, here where Python needs an integer"
         )
@@ -302,9 +306,19 @@ class Scalar(Number):
 
 
 def symbolic(value: Scalar, what: str, code: ir.ErrorCode) -> Any:
-    """An integer known at run time as a size. One of 64 unsigned bits that a size cannot hold traps with `code`."""
+    """An integer known at run time as a size. One of 64 unsigned bits that a size cannot hold traps with `code`.
+
+    That of an argument is known by the sample, as a Python int is.
+    """
     trace = Trace.current()
     wide = value.dtype == np.uint64
+    argument = trace.number_arguments.get(value.id)
+    if argument is not None and argument[2] < 2**63:
+        symbol = _argument_symbol(trace, *argument)
+        if wide:
+            # The symbol of a larger one would be negative.
+            decide(ir.Condition(ir.Relation.Le, ir.Expr(0), symbol))
+        return make_int(symbol)
     trace.site(what if wide else "")
     symbol = ir.Expr.symbol(trace.builder.symbolize(value.id, "v", value.dtype.kind in "ub" and not wide))
     if wide:
@@ -312,3 +326,14 @@ def symbolic(value: Scalar, what: str, code: ir.ErrorCode) -> Any:
         trace.builder.check(fits, code)
         trace.facts.assume(fits)
     return make_int(symbol)
+
+
+def _argument_symbol(trace: Trace, index: int, name: str, value: int) -> ir.Expr:
+    """The symbol of an argument that is an integer of NumPy's; made when the program first needs it as a size."""
+    symbol = trace.number_symbols.get(index)
+    if symbol is None:
+        symbol = trace.symbol(name, ir.SymbolKind.Scalar, False)
+        trace.builder.symbol_source(symbol, ir.SymbolSource.SCALAR, index)
+        trace.sample[symbol] = value
+        trace.number_symbols[index] = symbol
+    return ir.Expr.symbol(symbol)

@@ -13,6 +13,8 @@ from .decide import holds
 from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar, unsupported
 
+MAX_RANK = 32  # FR_MAX_RANK of abi.h: axes of what crosses the boundary of a module
+
 OPS: dict[str, Any] = {info.name: info for info in ir.element_ops()}
 
 
@@ -51,8 +53,14 @@ def lift(value: Any, like: np.dtype[Any] | None = None) -> int:
         raise unsupported("a complex number")
     if isinstance(value, (list, tuple)):
         return int(as_array(value).handle())
+    infos = getattr(getattr(trace, "arguments", None), "infos", ())
+    hints = "".join(
+        f" The argument '{info.name}' is of type '{type(value).__name__}', expected an array or a number."
+        for info in infos
+        if info.kind == "static" and info.static is value
+    )
     raise errors.user_error(
-        TypeError, f"an operand of type '{type(value).__name__}' has no meaning with arrays."
+        TypeError, f"an operand of type '{type(value).__name__}' has no meaning with arrays.{hints}"
     )
 
 
@@ -111,6 +119,17 @@ def _condition_value(condition: ir.Condition) -> int:
     return int(trace.builder.elementwise(OPS[name[condition.relation]].op, sides))
 
 
+def is_certain_to_fit(value: Int, dtype: np.dtype[Any]) -> bool:
+    """Whether a Python int is in the range of a dtype, by proof or by a guard; always for other dtypes than integers."""
+    if dtype == np.int64 or dtype.kind not in "iu":
+        return True
+    info = np.iinfo(dtype)
+    at_least = holds(ir.Condition(ir.Relation.Le, ir.Expr(int(info.min)), value.expr))
+    if at_least is not True or dtype == np.uint64:
+        return at_least is True
+    return holds(ir.Condition(ir.Relation.Le, value.expr, ir.Expr(int(info.max)))) is True
+
+
 def check_fits(value: Int, dtype: np.dtype[Any]) -> None:
     """A Python int beyond the range of an integer dtype is an OverflowError, now or at run time."""
     if dtype == np.int64 or dtype.kind not in "iu":
@@ -127,7 +146,7 @@ def check_fits(value: Int, dtype: np.dtype[Any]) -> None:
             raise errors.user_error(OverflowError, f"Python integer {value!r} out of bounds for {dtype}.")
         if not known:
             trace.site(f"a Python integer is out of bounds for {dtype}")
-            trace.builder.check(condition, ir.ErrorCode.VALUE)
+            trace.builder.check(condition, ir.ErrorCode.OVERFLOW)
 
 
 def strengthen(value: int) -> int:

@@ -12,7 +12,7 @@ from ferrule import _compiler as ir
 
 from . import errors
 from .decide import decide, holds
-from .elementwise import _COMPARE, apply, compute, ufunc
+from .elementwise import _COMPARE, apply, compute, require, ufunc
 from .numbers import symbolic
 from .operands import cast_scalar
 from .overflow import NO_FIT, make_checked, make_fitting
@@ -51,6 +51,15 @@ _BY_ZERO = {
 }
 
 
+_ZERO_POWER = "0.0 cannot be raised to a negative power"
+_FLOAT_BY_ZERO = {
+    "floor_divide": "float floor division",
+    "remainder": "float modulo",
+    "divide": "float division",
+    "power": _ZERO_POWER,
+}
+
+
 _UNARY: dict[str, Callable[[int], int]] = {
     "negative": operator.neg,
     "positive": operator.pos,
@@ -73,12 +82,42 @@ def python_operator(name: str, left: Any, right: Any) -> Any:
                 and not isinstance(right, Array)
             ):
                 return name == "not_equal"
-            return NotImplemented if name not in _COMPARE else _refuse_comparison(value)
-        if isinstance(value, (list, tuple)) and not isinstance(left, Array) and not isinstance(right, Array):
-            return NotImplemented
+            return _refuse_comparison(value) if name in _COMPARE else _refuse_sequence(name, left, right)
+        if isinstance(value, (list, tuple)) and not _takes_sequences(name, right if value is left else left):
+            return _refuse_sequence(name, left, right)
     if name not in _COMPARE:
         left, right = _python_bool_as_int(left, right), _python_bool_as_int(right, left)
+        if name in _FLOAT_BY_ZERO and _is_python_number(left) and _is_python_number(right):
+            _refuse_float_zero(name, left, right)
     return compute(name, (left, right), strong=False)
+
+
+def _takes_sequences(name: str, other: Any) -> bool:
+    """Whether a list or tuple is an array to what it meets: NumPy's integers alone repeat it."""
+    if isinstance(other, Array):
+        return True
+    return (
+        isinstance(other, Scalar) and not other.weak and (name != "multiply" or other.dtype.kind not in "iu")
+    )
+
+
+def _refuse_sequence(name: str, left: Any, right: Any) -> Any:
+    """Python's own refusal; of a product by a number it would demand the number, which is an int for it."""
+    for other, value in ((left, right), (right, left)):
+        if name != "multiply" or not isinstance(value, (str, bytes, list, tuple)):
+            continue
+        if isinstance(other, Scalar) and other.dtype.kind in "iu" and other.weak is False:
+            continue
+        if isinstance(other, (Array, Scalar)):
+            kinds = (f"'{type(operand).__name__}'" for operand in (left, right))
+            raise TypeError(f"unsupported operand type(s) for *: {' and '.join(kinds)}")
+    return NotImplemented
+
+
+def _is_python_number(value: Any) -> bool:
+    return (isinstance(value, (int, float, Int, Cond)) and not isinstance(value, np.generic)) or (
+        isinstance(value, Scalar) and value.weak
+    )
 
 
 def _is_python_int(value: Any) -> bool:
@@ -124,7 +163,7 @@ def _int_operator(name: str, left: Any, right: Any) -> Any:
     if name in _EXACT:
         return make_fitting(name, (a, b), _EXACT[name](a, b))
     if name in _BY_ZERO:
-        _refuse_zero(b, _BY_ZERO[name])
+        refuse_zero(b, _BY_ZERO[name])
     if name == "floor_divide":
         return make_fitting(name, (a, b), a // b)
     if name == "remainder":
@@ -132,6 +171,7 @@ def _int_operator(name: str, left: Any, right: Any) -> Any:
     if name == "power":
         if decide(ir.Condition(ir.Relation.Le, ir.Expr(0), b)):
             return make_fitting(name, (a, b), a**b)
+        refuse_zero(a, _ZERO_POWER)
         return apply("power", (_as_float(left), right), strong=False)
     if name in ("left_shift", "right_shift"):
         return _shift(name, a, b)
@@ -141,17 +181,57 @@ def _int_operator(name: str, left: Any, right: Any) -> Any:
     return result.as_index() if isinstance(result, Scalar) and result.dtype.kind in "iu" else result
 
 
-def _refuse_zero(divisor: ir.Expr, what: str) -> None:
+def refuse_zero(divisor: ir.Expr, what: str) -> None:
     """A ZeroDivisionError, now or where the run finds the divisor to be zero."""
     nonzero = ir.Condition(ir.Relation.Ne, divisor, ir.Expr(0))
     known = holds(nonzero)
     if known is False:
-        raise errors.user_error(ZeroDivisionError, f"{what} by zero") from None
+        _divided_by_zero(what)
     if known is None:
         trace = Trace.current()
-        trace.site(f"{what} by zero")
+        trace.site(_by_zero(what))
         trace.builder.check(nonzero, ir.ErrorCode.ZERO_DIVISION)
         trace.facts.assume(nonzero)
+
+
+def _by_zero(what: str) -> str:
+    return what if what == _ZERO_POWER else f"{what} by zero"
+
+
+def _divided_by_zero(what: str) -> None:
+    """The ZeroDivisionError; one of the run where a region may not run."""
+    error = errors.user_error(ZeroDivisionError, _by_zero(what))
+    if Trace.current().depth:
+        from . import regions
+
+        regions.trap(ZeroDivisionError(_by_zero(what)))
+    raise error from None
+
+
+def _refuse_float_zero(name: str, left: Any, right: Any) -> None:
+    """Python's ZeroDivisionError of its floats; those of NumPy give infinities and NaN."""
+    if name == "power":
+        what, bad = _ZERO_POWER, _is_zero_to_negative(left, right)
+    else:
+        what, bad = (
+            _FLOAT_BY_ZERO[name],
+            right == 0 if not isinstance(right, Scalar) else apply("equal", (right, 0.0)),
+        )
+    if isinstance(bad, Scalar):
+        require(apply("logical_not", (bad,)), _by_zero(what), ir.ErrorCode.ZERO_DIVISION)
+    elif isinstance(bad, Cond):
+        refuse_zero(to_expr(right), what)
+    elif bad:
+        _divided_by_zero(what)
+
+
+def _is_zero_to_negative(base: Any, exponent: Any) -> Any:
+    """Whether Python refuses base ** exponent."""
+    if not isinstance(exponent, (Int, Scalar, Cond)) and not exponent < 0:
+        return False
+    if not isinstance(base, (Int, Scalar, Cond)) and base != 0:
+        return False
+    return apply("logical_and", (apply("equal", (base, 0)), apply("less", (exponent, 0))))
 
 
 def _shift(name: str, a: ir.Expr, b: ir.Expr) -> Any:

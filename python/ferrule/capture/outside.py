@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ferrule.variables import find, missing
+from ferrule.variables import class_dict, find, missing
 from ferrule.warm import snapshot
 
 from . import errors
@@ -208,6 +208,7 @@ def watch_container(trace: Any, value: Any) -> None:
     if type(value) is dict and any(isinstance(item, np.ndarray) for item in value.values()):
         for key, item in value.items():
             trace.watched[(id(value), key)] = (value, key, item)
+        trace.watch_content(value)
     else:
         trace.watched[(id(value), "")] = ({"content": value}, "content", snapshot(value))
 
@@ -215,23 +216,34 @@ def watch_container(trace: Any, value: Any) -> None:
 def watch_whole(trace: Any, value: Any) -> None:
     """Notes all that an object holds whose operators are the user's: Python runs them without the program's knowledge."""
     content = getattr(value, "__dict__", None)
-    if type(content) is not dict or not is_users(type(value)) or not _has_operators(type(value)):
+    operators = _operators(type(value)) if is_users(type(value)) else []
+    for owner, name, function in operators:
+        trace.watched[(id(owner), name)] = (owner, name, function)
+    if type(content) is not dict or not operators:
         return
+    trace.watched[(id(value), "__class__")] = (value, "__class__", type(value))
     for name, item in content.items():
         if not isinstance(item, Tracer):
             trace.watched[(id(content), name)] = (content, name, snapshot(item))
 
 
-def _has_operators(kind: type) -> bool:
-    return any(type(vars(base).get(name)) is FunctionType for base in kind.__mro__ for name in _OPERATORS)
+def _operators(kind: type) -> list[tuple[dict[str, Any], str, FunctionType]]:
+    """The user's operators of a class: the dicts in which they are, their names and themselves."""
+    return [
+        (class_dict(base), name, function)
+        for base in kind.__mro__
+        for name, function in vars(base).items()
+        if name in _OPERATORS and type(function) is FunctionType
+    ]
 
 
-_OPERATORS = (
-    "__getitem__", "__len__", "__iter__", "__contains__", "__bool__", "__float__", "__int__", "__index__", "__enter__",
+_OPERATORS = frozenset((
+    "__call__", "__getitem__", "__len__", "__iter__", "__contains__", "__bool__", "__float__", "__int__", "__index__",
+    "__enter__", "__eq__", "__ne__",
     "__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__rtruediv__", "__floordiv__",
     "__rfloordiv__", "__mod__", "__rmod__", "__pow__", "__rpow__", "__neg__", "__abs__", "__matmul__", "__lt__", "__le__",
     "__gt__", "__ge__", "__and__", "__or__", "__array__", "__array_ufunc__",
-)  # fmt: skip
+))  # fmt: skip
 
 
 def environment(trace: Any, fn: Any, args: tuple[Any, ...]) -> None:

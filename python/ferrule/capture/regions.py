@@ -189,7 +189,12 @@ class _Side:
     """One side of a branch that was traced under the current guess."""
 
     values: dict[str, Any]
+    kinds: dict[str, Any]  # of values whose memory ends with the region, taken while it was open
     region: ir.Region
+
+    def kind(self, name: str) -> Any:
+        """How the value of a name is carried out; None where it need not be."""
+        return self.kinds[name] if name in self.kinds else state.needed(self.values[name], name)
 
 
 def _two_way(
@@ -270,8 +275,9 @@ def _trace_side(
             settled = settled and wide == guess[name]
             guess[name] = wide
         if settled:
+            kinds = {name: state.needed(value, name) for name, value in values.items() if state.ends(value)}
             yields = state.all_passed(trace, guess, values)
-            return _Side(values, trace.close_region(yields))
+            return _Side(values, kinds, trace.close_region(yields))
     except (errors.Trapped, errors.Retrace) as ended:
         attempt.drop()
         snapshot.restore()
@@ -296,10 +302,10 @@ def refuse_changes(snapshot: Snapshot, kind: str) -> None:
 
 def _is_exact(guess: dict[str, Any], traced: list[_Side]) -> bool:
     """Whether a guess is what two sides need, no more."""
-    left, right = traced[0].values, traced[1].values
+    left, right = traced
     return all(
-        not state.same(left[name], right[name])
-        and state.widen(state.widen(None, left[name], name), right[name], name) == kind
+        not state.same(left.values[name], right.values[name])
+        and state.unite(left.kind(name), right.kind(name)) == kind
         for name, kind in guess.items()
     )
 
@@ -318,9 +324,10 @@ def _join(
         if state.same(left[name], right[name]):
             joined[name] = left[name]
             continue
-        kind = state.widen(state.widen(None, left[name], name), right[name], name)
+        kinds = [side.kind(name) for side in traced]
+        kind = state.unite(*kinds)
         if kind is None:
-            raise _unjoined(name or what, pieces, state.describe(left[name]), state.describe(right[name]))
+            raise _unjoined(name or what, pieces, *map(state.spoken_kind, kinds))
         guess[name] = kind
         settled = False
     return joined if settled else None

@@ -9,7 +9,7 @@ import numpy as np
 from ferrule.results import Node, is_flat
 
 from . import errors
-from .operands import as_array, lift
+from .operands import MAX_RANK, as_array, lift
 from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar
 
@@ -36,6 +36,7 @@ class _Results:
         self.trace = trace
         self.arguments = arguments
         self.count = 0
+        self.arrays: list[tuple[Array, Node]] = []
 
     def node(self, value: Any, where: str) -> Node:
         """Declares the numbers and arrays of a result; returns how they are put together."""
@@ -51,7 +52,14 @@ class _Results:
             ]
         zero_rank = self._declare(value, where)
         self.count += 1
-        return ["array", self.count - 1] if zero_rank else self.count - 1
+        node = ["array", self.count - 1] if zero_rank else self.count - 1
+        if isinstance(value, Array):
+            # An array that is returned twice is one object, though the module gives it twice.
+            for known, first in self.arrays:
+                if known is value:
+                    return first
+            self.arrays.append((value, node))
+        return node
 
     def _declare(self, value: Any, where: str) -> bool:
         """Declares one result; whether it is a fresh array of no dimension."""
@@ -63,6 +71,8 @@ class _Results:
         if isinstance(value, np.ndarray):
             value = as_array(value)
         if isinstance(value, Array):
+            if value.ndim > MAX_RANK:
+                raise _unsupported(f"An array of {value.ndim} axes, more than {MAX_RANK}, as {where}")
             for index, argument in enumerate(self.arguments):
                 if value is argument:
                     builder.result_argument(index)

@@ -7,24 +7,20 @@ kept, and the nested functions bear the user's names, so that tracebacks and `er
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from . import errors
-from .rewriter import DISPATCHER, PIECE, Rewriter, make_arguments, make_function
+from .likeness import FUTURE, class_of, make_arguments, make_function
+from .rewriter import DISPATCHER, PIECE, Rewriter
 from .source import definition
 
 _FACTORY = "__fr_factory__"
 _FUNCTION = "__fr_function__"
-_FUTURE = reduce(
-    lambda flags, name: flags | getattr(__future__, name).compiler_flag, __future__.all_feature_names, 0
-)
 
 
 @dataclass(frozen=True)
@@ -68,14 +64,14 @@ def _make_template(fn: FunctionType) -> Template | None:
     if node is None:
         return None
     code = fn.__code__
-    rewriter = Rewriter(_class_of(fn))
+    rewriter = Rewriter(class_of(fn))
     inner: ast.expr | ast.stmt
     if isinstance(node, ast.Lambda):
-        inner = rewriter.lambda_(node, None, frozenset(code.co_freevars))
+        inner = rewriter.lambda_(node, None)
         result: ast.stmt = ast.Return(value=inner)
         body = [result]
     else:
-        inner = rewriter.function(node, None, frozenset(code.co_freevars))
+        inner = rewriter.function(node, None)
         # Under another name, so that a function that calls itself still finds the global.
         inner.name, inner.decorator_list, inner.returns = _FUNCTION, [], None
         body = [inner]
@@ -84,18 +80,12 @@ def _make_template(fn: FunctionType) -> Template | None:
     factory = make_function(_FACTORY, make_arguments(*outer), body)
     ast.copy_location(factory, node)
     module = ast.fix_missing_locations(ast.Module(body=[factory], type_ignores=[]))
-    flags = code.co_flags & _FUTURE
+    flags = code.co_flags & FUTURE
     compiled = compile(module, code.co_filename, "exec", flags=flags, dont_inherit=True)
     made = next(const for const in _code_of(compiled, _FACTORY).co_consts if isinstance(const, CodeType))
     return Template(
         _finish(made, code.co_name, getattr(code, "co_qualname", code.co_name), piece=False), code
     )
-
-
-def _class_of(fn: FunctionType) -> str | None:
-    """The class in whose body a function was defined, for the mangling of private names."""
-    parts = fn.__qualname__.split(".")
-    return parts[-2].lstrip("_") if len(parts) > 1 and parts[-2] != "<locals>" else None
 
 
 def _code_of(code: CodeType, name: str) -> CodeType:

@@ -8,10 +8,10 @@ of a node have no place of their own: the caller gives them that of the node (as
 from __future__ import annotations
 
 import ast
-import builtins
 from typing import Any
 
 from .exits import lower_exits
+from .likeness import make_arguments, make_function
 from .liveness import Scope, annotate, assigned
 from .unset import mark_unset
 
@@ -22,33 +22,12 @@ _OWN = "__fr_"  # prefix of all names that the rewrite makes
 _FRAME_CALLS = {"super", "locals", "globals", "vars", "dir", "eval", "exec"}
 
 
-def make_arguments(*names: str) -> ast.arguments:
-    return ast.arguments(
-        posonlyargs=[], args=[ast.arg(arg=name) for name in names], kwonlyargs=[], kw_defaults=[], defaults=[]
-    )
-
-
-def make_function(name: str, arguments: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
-    """The definition of a function."""
-    fields: dict[str, Any] = {
-        "name": name,
-        "args": arguments,
-        "body": body,
-        "decorator_list": [],
-        "type_params": [],
-    }
-    return ast.FunctionDef(**fields)
-
-
 class _Function:
     """A function that is being rewritten: its scope, where it stands, and the names each of its pieces binds."""
 
-    def __init__(
-        self, scope: Scope, outer: _Function | None, free: frozenset[str], first: str | None
-    ) -> None:
+    def __init__(self, scope: Scope, outer: _Function | None, first: str | None) -> None:
         self.scope = scope
         self.outer = outer
-        self.free = free
         self.first = first
 
     def is_local(self, name: str) -> bool:
@@ -61,13 +40,6 @@ class _Function:
                 return True
             function = function.outer
         return False
-
-    def is_free(self, name: str) -> bool:
-        """Whether a name is a cell of the outermost function's closure."""
-        function: _Function = self
-        while function.outer is not None:
-            function = function.outer
-        return name in function.free
 
 
 class Rewriter(ast.NodeTransformer):
@@ -84,24 +56,22 @@ class Rewriter(ast.NodeTransformer):
 
     # -- functions ---------------------------------------------------------------------------------------------------
 
-    def function(
-        self, node: ast.FunctionDef, outer: _Function | None, free: frozenset[str]
-    ) -> ast.FunctionDef:
+    def function(self, node: ast.FunctionDef, outer: _Function | None) -> ast.FunctionDef:
         saved = getattr(self, "function_", None), self.levels, self.comprehension
         node.body = lower_exits(node.body)
         scope = Scope(node.args, node.body)
         annotate(scope, node.body)
         mark_unset(scope, node.body, getattr(node, "fr_unsure", frozenset()))
-        self.function_ = _Function(scope, outer, free, self._first_parameter(node.args))
+        self.function_ = _Function(scope, outer, self._first_parameter(node.args))
         self.levels, self.comprehension = [], []
         node.body = self._level(node.body, scope.nonlocals, scope.parameters, scope.globals, node)
         self.function_, self.levels, self.comprehension = saved  # type: ignore[assignment]
         return node
 
-    def lambda_(self, node: ast.Lambda, outer: _Function | None, free: frozenset[str]) -> ast.Lambda:
+    def lambda_(self, node: ast.Lambda, outer: _Function | None) -> ast.Lambda:
         saved = getattr(self, "function_", None), self.levels, self.comprehension
         scope = Scope(node.args, [ast.Expr(node.body)])
-        self.function_ = _Function(scope, outer, free, self._first_parameter(node.args))
+        self.function_ = _Function(scope, outer, self._first_parameter(node.args))
         self.levels, self.comprehension = [], []
         node.body = self.visit(node.body)
         self.function_, self.levels, self.comprehension = saved  # type: ignore[assignment]
@@ -151,13 +121,13 @@ class Rewriter(ast.NodeTransformer):
         self._visit_defaults(node.args)
         if any(isinstance(part, (ast.Yield, ast.YieldFrom, ast.Await)) for part in ast.walk(node)):
             return node
-        return self.function(node, self.function_, frozenset())
+        return self.function(node, self.function_)
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         self._visit_defaults(node.args)
         if any(isinstance(part, (ast.Yield, ast.YieldFrom, ast.Await)) for part in ast.walk(node)):
             return node
-        return self.lambda_(node, self.function_, frozenset())
+        return self.lambda_(node, self.function_)
 
     def _visit_defaults(self, arguments: ast.arguments) -> None:
         arguments.defaults = [self.visit(item) for item in arguments.defaults]
@@ -250,7 +220,7 @@ class Rewriter(ast.NodeTransformer):
     def _leave(self, node: ast.AST) -> ast.AST:
         return node
 
-    visit_MatchValue = visit_MatchClass = visit_MatchMapping = visit_JoinedStr = _leave  # noqa: N815
+    visit_MatchValue = visit_MatchClass = visit_MatchMapping = _leave  # noqa: N815
 
     def visit_Global(self, node: ast.Global) -> Any:
         return ast.copy_location(ast.Pass(), node)
@@ -293,6 +263,8 @@ class Rewriter(ast.NodeTransformer):
         return [node, *stores]
 
     def visit_Assert(self, node: ast.Assert) -> Any:
+        if not __debug__:
+            return ast.copy_location(ast.Pass(), node)
         message = ast.Constant(None) if node.msg is None else self._operand(self.visit(node.msg), node)
         return self._call_piece("assert_", node, [self.visit(node.test), message])
 
@@ -424,12 +396,10 @@ class Rewriter(ast.NodeTransformer):
         return node
 
     def _is_outside(self, name: str) -> bool:
-        """Whether a name is a global or a cell of the function that was given, not its own."""
+        """Whether a name is a global, a builtin or a cell of the function that was given, not its own."""
         if any(name in bound for bound in self.comprehension) or name.startswith(_OWN):
             return False
-        if self.function_.is_local(name):
-            return False
-        return self.function_.is_free(name) or not hasattr(builtins, name)
+        return not self.function_.is_local(name)
 
     def _mangled(self, name: str) -> str:
         if self.class_name and name.startswith("__") and not name.endswith("__"):

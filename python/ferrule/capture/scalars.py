@@ -12,10 +12,11 @@ import numpy as np
 from ferrule import _compiler as ir
 
 from . import errors
-from .decide import decide, holds
-from .elementwise import apply, round_decimals
+from .decide import decide
+from .elementwise import apply, require, round_decimals
 from .numbers import symbolic
-from .operands import as_array, cast_scalar, constant, lift
+from .operands import cast_scalar, constant, lift
+from .overflow import NO_FIT
 from .trace import Trace
 from .tracers import (
     Array,
@@ -61,10 +62,23 @@ def int_(value: Any = 0, *args: Any) -> Any:
     if isinstance(value, Cond):
         return int(bool(value))
     if isinstance(value, Scalar):
-        if value.dtype != np.uint64:
+        if value.dtype.kind == "f":
+            _check_whole(value)
+        if value.dtype.kind in "fb":
             value = cast_scalar(value, np.dtype(np.int64))
-        return symbolic(value, "an integer does not fit into 64 bits", ir.ErrorCode.VALUE)
+        return symbolic(value, NO_FIT, ir.ErrorCode.OVERFLOW)
     return builtins.int(value, *args)
+
+
+def _check_whole(value: Scalar) -> None:
+    """Where Python's int() of a float is an error: NaN, the infinities, and here also what 64 bits do not hold."""
+    message = "cannot convert float NaN to integer"
+    require(apply("equal", (value, value)), message, ir.ErrorCode.VALUE)
+    fits = apply(
+        "logical_and",
+        (apply("greater_equal", (value, -(2.0**63))), apply("less", (value, 2.0**63))),
+    )
+    require(fits, f"{NO_FIT}: int() of an infinity or of a large float", ir.ErrorCode.OVERFLOW)
 
 
 def float_(value: Any = 0.0) -> Any:
@@ -121,11 +135,18 @@ def int_index(value: Any) -> Any:
         return value
     if isinstance(value, Cond):
         return int(bool(value))
-    if isinstance(value, Array) and value.ndim == 0:
+    if isinstance(value, Array):
+        if value.ndim:
+            raise errors.user_error(
+                TypeError, "only integer scalar arrays can be converted to a scalar index"
+            )
         value = element(value)
     if isinstance(value, Scalar):
+        if value.weak and value.dtype.kind == "b":
+            value = cast_scalar(value, np.dtype(np.int64))
         if value.dtype.kind not in "iu":
-            raise errors.user_error(TypeError, f"'{value.dtype}' object cannot be interpreted as an integer")
+            kind = "float" if value.weak else f"numpy.{value.dtype}"
+            raise errors.user_error(TypeError, f"'{kind}' object cannot be interpreted as an integer")
         return value.as_index()
     return operator.index(value)
 
@@ -135,64 +156,18 @@ def abs_(value: Any) -> Any:
     return builtins.abs(value)
 
 
-def _fold(name: str, relation: str, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    key = options.pop("key", None)
-    if key is not None:
-        raise unsupported(f"'{name}' with key= of traced values")
-    if len(values) == 1:
-        only = values[0]
-        if isinstance(only, Array) and only.ndim == 1:
-            return getattr(only, name)()
-        values = tuple(only)
-        if not values:
-            if "default" in options:
-                return options["default"]
-            raise errors.user_error(ValueError, f"{name}() arg is an empty sequence")
-    result = values[0]
-    for value in values[1:]:
-        result = _pick(name, relation, result, value)
-    return result
-
-
-def _pick(name: str, relation: str, best: Any, value: Any) -> Any:
-    """One step of Python's min or max: `value` where it is beyond `best`, else `best` (so NaN stays where it was)."""
-    if isinstance(best, (int, Int)) and isinstance(value, (int, Int)):
-        first, second = to_expr(best), to_expr(value)
-        low, high = (second, first) if name == "min" else (first, second)
-        better = holds(ir.Condition(ir.Relation.Lt, low, high))
-        if better is None:
-            return make_int(ir.min(first, second) if name == "min" else ir.max(first, second))
-        return value if better else best
-    best, value = as_array(best), as_array(value)
-    for operand in (best, value):
-        if isinstance(operand, Array) and operand.ndim:
-            raise errors.user_error(
-                ValueError,
-                "The truth value of an array with more than one element is ambiguous. Use np.minimum or np.maximum",
-            )
-    if not is_traced(best) and not is_traced(value):
-        return (builtins.min if name == "min" else builtins.max)(best, value)
-    chosen = apply(relation, (value, best))
-    weak = getattr(best, "weak", not isinstance(best, np.generic)) and getattr(
-        value, "weak", not isinstance(value, np.generic)
-    )
-    if weak and not any(_is_float(v) for v in (best, value)):
-        return apply("select", (chosen, value, best), strong=False)
-    return apply("select", (chosen, value, best), strong=not weak)
-
-
-def _is_float(value: Any) -> bool:
-    return isinstance(value, float) or (isinstance(value, Scalar) and value.dtype.kind == "f")
-
-
 def max_(*values: Any, **options: Any) -> Any:
     """max()."""
-    return _fold("max", "greater", values, options)
+    from . import extremes
+
+    return extremes.fold("max", values, options)
 
 
 def min_(*values: Any, **options: Any) -> Any:
     """min()."""
-    return _fold("min", "less", values, options)
+    from . import extremes
+
+    return extremes.fold("min", values, options)
 
 
 def sum_(iterable: Any, start: Any = 0) -> Any:
@@ -239,14 +214,21 @@ def _logical(iterable: Any, name: str, neutral: bool) -> Any:
 
 def round_(value: Any, digits: Any = None) -> Any:
     """round()."""
-    if isinstance(value, Array):
-        return round_decimals(value, 0 if digits is None else digits)
+    if isinstance(value, Array) or (isinstance(value, Scalar) and value.dtype.kind == "b" and not value.weak):
+        kind = "ndarray" if isinstance(value, Array) else "bool"
+        raise errors.user_error(
+            TypeError, f"type numpy.{kind} doesn't define __round__ method. Use np.round of it."
+        )
     if isinstance(value, Scalar):
-        if digits is None and value.dtype.kind == "f":
-            return int_(apply("rint", (value,)))
-        result = round_decimals(value, 0 if digits is None else digits)
+        if digits is None:
+            return int_(apply("rint", (value,)) if value.dtype.kind == "f" else value)
+        result = round_decimals(value, digits)
         return to_python(result) if value.weak else result
-    return value if isinstance(value, Int) else builtins.round(value, digits)
+    if isinstance(value, (Int, Cond)):
+        if digits is not None and operator.index(digits) < 0:
+            raise unsupported("rounding of integers to tens")
+        return int_(value)
+    return builtins.round(value, digits)
 
 
 def divmod_(left: Any, right: Any) -> Any:

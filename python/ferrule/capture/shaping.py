@@ -6,17 +6,27 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ferrule import _compiler as ir
 
 from . import errors
 from .decide import ONE, ZERO, broadcast, decide, is_one, shape_text
 from .operands import as_array
 from .trace import Trace
-from .tracers import Array, Window, to_expr
+from .tracers import Array, Int, Number, Window, to_expr, unsupported
 
 
 def normalize_axis(axis: Any, rank: int) -> int:
     """An axis counted from 0; AxisError (a ValueError) outside of the rank."""
+    if isinstance(axis, Number):
+        from . import scalars
+
+        axis = scalars.int_index(axis)
+        if isinstance(axis, Int) and Trace.current().evaluate(axis.expr) is None:
+            raise unsupported("an axis that is known only at run time")
+    elif isinstance(axis, (bool, np.bool_)):
+        raise errors.user_error(TypeError, "an integer is required for the axis")
     axis = operator.index(axis)
     if not -rank <= axis < rank:
         raise errors.user_error(ValueError, f"axis {axis} is out of bounds for array of dimension {rank}")
@@ -35,8 +45,23 @@ def normalize_axes(axis: Any, rank: int) -> list[int]:
 
 def dims_from(shape: Any) -> list[ir.Expr]:
     """A shape argument (an int or a sequence of them) as extents."""
-    items = list(shape) if isinstance(shape, (tuple, list)) else [shape]
-    return [to_expr(item) for item in items]
+    if isinstance(shape, (Array, np.ndarray)) and shape.ndim == 1:
+        items = list(shape)
+    else:
+        items = list(shape) if isinstance(shape, (tuple, list)) else [shape]
+    return [_extent(item) for item in items]
+
+
+def _extent(item: Any) -> ir.Expr:
+    if isinstance(item, ir.Expr):
+        return item
+    dtype = getattr(item, "dtype", None)
+    if isinstance(item, (bool, float)) or (dtype is not None and np.dtype(dtype).kind not in "iu"):
+        kind = type(item).__name__ if dtype is None else str(dtype)
+        raise errors.user_error(
+            TypeError, f"expected a sequence of integers or a single integer as a shape, got a {kind}."
+        )
+    return to_expr(item)
 
 
 def permuted(array: Array, order: Sequence[int]) -> Array:

@@ -15,7 +15,7 @@ from ferrule import _compiler as ir
 from ferrule import errors as public
 
 from . import constants
-from .operands import check_dtype
+from .operands import MAX_RANK, check_dtype
 from .trace import Trace
 from .tracers import Array, Int, Scalar, Storage
 
@@ -107,6 +107,16 @@ class Arguments:
         self.trace.builder.set_argument(index, keyword_only=keyword_only, default_text=text)
         return stand_in
 
+    def add_default(self, name: str, value: Any, keyword_only: bool) -> Any:
+        """Declares a container that no caller gives: fixed, and compared with what it holds now."""
+        index = len(self.infos)
+        self.trace.builder.static_argument(name, static_text(value))
+        self.trace.outside.meet(value, name)
+        self.infos.append(ArgumentInfo(name, "static", index, static=value, keyword_only=keyword_only))
+        self.tracers.append(value)
+        self.trace.builder.set_argument(index, keyword_only=keyword_only, default_text=None)
+        return value
+
     def _declare(
         self, name: str, value: Any, static: bool, keyword_only: bool, index: int
     ) -> tuple[Any, ArgumentInfo]:
@@ -116,6 +126,8 @@ class Arguments:
         if not static and isinstance(value, np.generic):
             check_dtype(value.dtype, f"the argument '{name}' of dtype")
             scalar = Scalar(builder.scalar_argument(name, value.dtype.name, False))
+            if isinstance(value, np.integer):
+                self.trace.number_arguments[scalar.id] = index, name, int(value)
             return scalar, ArgumentInfo(name, "scalar", index, value.dtype, keyword_only=keyword_only)
         if not static and isinstance(value, int) and not isinstance(value, bool):
             if not -(2**63) <= value < 2**63:
@@ -149,6 +161,10 @@ class Arguments:
         constants.check_array(
             value, f"the argument '{name}'" if path is None else f"the global array '{name}'"
         )
+        if value.ndim > MAX_RANK:
+            raise public.Unsupported(
+                f"The argument '{name}' has {value.ndim} axes; at most {MAX_RANK} are supported. Reshape it."
+            )
         trace = self.trace
         hidden = path is not None
         layout, inner = layout_of(value)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+from collections.abc import Callable
+from functools import partial
 from types import CodeType, FunctionType
 
 from . import errors
+from .likeness import Definition, exactly, first_line, is_rewritten, within
 
-Definition = ast.FunctionDef | ast.Lambda
+# How well a definition fits, in a module that imports these names: 0 not, 1, 2 with all its lines.
+_Fits = Callable[[Definition, "set[str]"], int]
 
 # What may stand at the beginning of a line within a definition although it is no deeper than the definition itself.
 _CONTINUES = ("#", ")", "]", "}")
@@ -24,27 +28,77 @@ def definition(fn: FunctionType) -> Definition | None:
     """The syntax tree of a function's definition, new for each call, or None for what is no plain function (generators,
     coroutines).
 
-    Raises an abort naming the function where the source cannot be had or does not match the function.
+    The text is taken only if it compiles to the function's code, so that a file which was edited since is not taken for
+    it. Raises an abort naming the function where the source cannot be had or does not match the function.
     """
     code = fn.__code__
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         return None
     lines = linecache.getlines(code.co_filename, fn.__globals__)
+    found = _in_text(lines, code, partial(exactly, fn))
+    if found is None:
+        # The text that Python keeps may be older than the function.
+        linecache.checkcache(code.co_filename)
+        lines = linecache.getlines(code.co_filename, fn.__globals__)
+        found = _in_text(lines, code, partial(exactly, fn))
+    if found is None and is_rewritten(fn):
+        found = _in_text(lines, code, partial(within, fn))
+    if found is not None:
+        return found
     if not lines:
         raise errors.unsupported(
             f"The source of '{fn.__qualname__}' cannot be read ('{code.co_filename}').",
             "Define the function in a file or a notebook, not through exec, python -c or the plain prompt.",
         )
-    found = _in_block(lines, code) or _find(ast.parse("".join(lines), code.co_filename), code)
-    if found is None:
-        raise errors.unsupported(
-            f"The source of '{fn.__qualname__}' at {code.co_filename}:{code.co_firstlineno} is no longer its definition.",
-            "Import the module again after editing it.",
-        )
+    raise errors.unsupported(
+        f"The source of '{fn.__qualname__}' at {code.co_filename}:{code.co_firstlineno} is no longer its definition.",
+        "Import the module again after editing it.",
+    )
+
+
+def _in_text(lines: list[str], code: CodeType, fits: _Fits) -> Definition | None:
+    """The definition of a code in the lines of its file; None where there is none."""
+    found = _in_block(lines, code, fits)
+    if found is not None or not lines:
+        return found
+    try:
+        tree = ast.parse("".join(lines), code.co_filename)
+    except SyntaxError:
+        return None
+    return _find(tree, code, fits, _imports(tree))
+
+
+def _imports(module: ast.Module) -> set[str]:
+    """Names that a module's own statements import: Python compiles calls of their attributes in another way."""
+    found: set[str] = set()
+    todo: list[ast.AST] = [module]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+            found |= names - {"*"}
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)):
+            todo += ast.iter_child_nodes(node)
     return found
 
 
-def _in_block(lines: list[str], code: CodeType) -> Definition | None:
+def _imports_at_the_margin(lines: list[str]) -> set[str]:
+    """The same from the lines that begin with an import alone; nothing where they are not understood."""
+    text = []
+    for position, line in enumerate(lines):
+        if line.startswith(("import ", "from ")):
+            end = position + 1
+            if "(" in line:
+                while end < len(lines) and ")" not in lines[end - 1]:
+                    end += 1
+            text += lines[position:end]
+    try:
+        return _imports(ast.parse("".join(text)))
+    except SyntaxError:
+        return set()
+
+
+def _in_block(lines: list[str], code: CodeType, fits: _Fits) -> Definition | None:
     """The definition from its own lines alone, which is quicker than to parse its file; None where that fails."""
     if code.co_name == "<lambda>":
         return None
@@ -56,7 +110,7 @@ def _in_block(lines: list[str], code: CodeType) -> Definition | None:
     except SyntaxError:
         return None
     ast.increment_lineno(tree, start - 1)
-    return _find(tree, code)
+    return _find(tree, code, fits, _imports_at_the_margin(lines))
 
 
 def _block(lines: list[str]) -> str:
@@ -73,70 +127,25 @@ def _block(lines: list[str]) -> str:
     return "".join(lines)
 
 
-def _find(tree: ast.Module, code: CodeType) -> Definition | None:
-    if code.co_name == "<lambda>":
-        return _find_lambda(tree, code)
-    for node in ast.walk(tree):
-        if (
-            isinstance(node, ast.FunctionDef)
-            and node.name == code.co_name
-            and _first_line(node) == code.co_firstlineno
-        ):
-            return node if _parameters(node.args) == _code_parameters(code) else None
-    return None
+def _find(tree: ast.Module, code: CodeType, fits: _Fits, imported: set[str]) -> Definition | None:
+    """The definition that fits, brought to its code's line: lines above it may have come or gone since."""
 
+    def distance(node: Definition) -> int:
+        return code.co_firstlineno - first_line(node)
 
-def _first_line(node: ast.FunctionDef) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-
-
-def _find_lambda(tree: ast.Module, code: CodeType) -> ast.Lambda | None:
-    candidates = [
+    kind = ast.Lambda if code.co_name == "<lambda>" else ast.FunctionDef
+    named = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda)
-        and node.lineno == code.co_firstlineno
-        and _parameters(node.args) == _code_parameters(code)
+        if isinstance(node, kind) and getattr(node, "name", code.co_name) == code.co_name
     ]
-    if len(candidates) > 1 and hasattr(code, "co_positions"):
-        start = _start(code)
-        candidates = [
-            node for node in candidates if (node.body.lineno, node.body.col_offset) <= start
-        ] or candidates
-        inside = [
-            node for node in candidates if start <= (node.body.end_lineno or 0, node.body.end_col_offset or 0)
-        ]
-        candidates = inside or candidates
-    same = [node for node in candidates if _compiles_to(node, code)]
-    found = same or candidates
-    return found[-1] if found else None
-
-
-def _start(code: CodeType) -> tuple[int, int]:
-    """Line and column of the first instruction that stands for something in the body."""
-    places = [
-        (line, column)
-        for line, end_line, column, end in code.co_positions()
-        if line is not None and column is not None and (end_line, end) != (line, column)
-    ]
-    return min(places, default=(code.co_firstlineno, 0))
-
-
-def _compiles_to(node: ast.Lambda, code: CodeType) -> bool:
-    expression = ast.Expression(node)
-    compiled = compile(expression, code.co_filename, "eval", dont_inherit=True)
-    inner = next(const for const in compiled.co_consts if isinstance(const, CodeType))
-    names = (inner.co_names + inner.co_freevars, inner.co_varnames)
-    return set(names[0]) == set(code.co_names + code.co_freevars) and names[1] == code.co_varnames
-
-
-def _parameters(arguments: ast.arguments) -> tuple[str, ...]:
-    plain = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-    plain += [argument.arg for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
-    return tuple(plain)
-
-
-def _code_parameters(code: CodeType) -> tuple[str, ...]:
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    return code.co_varnames[:count]
+    best, how_well = None, 0
+    for node in sorted(named, key=lambda node: abs(distance(node))):
+        fit = fits(node, imported)
+        if fit > how_well:
+            best, how_well = node, fit
+        if how_well == 2:
+            break
+    if best is not None:
+        ast.increment_lineno(best, distance(best))
+    return best

@@ -182,11 +182,31 @@ def _equate(left: Carry, right: Carry) -> None:
 
 
 def widen(kind: Any, value: Any, name: str) -> Any:
-    """The kind that holds what `kind` holds and a value of a name; `kind` may be None for nothing yet. Names that the
-    rewrite makes are not read where they have no value."""
-    if value is UNDEFINED and not is_users(name):
-        return kind
-    return kind_of(value) if kind is None else join(kind, kind_of(value))
+    """The kind that holds what `kind` holds and a value of a name; `kind` may be None for nothing yet."""
+    return unite(kind, needed(value, name))
+
+
+def needed(value: Any, name: str) -> Any:
+    """How the value of a name is carried; None for a name that the rewrite made, which is not read where it has none."""
+    return None if value is UNDEFINED and not is_users(name) else kind_of(value)
+
+
+def unite(kind: Any, other: Any) -> Any:
+    """The kind that holds values of both, either of which may be None for nothing; None if there is none."""
+    if kind is None or other is None:
+        return kind if other is None else other
+    return join(kind, other)
+
+
+def ends(value: Any) -> bool:
+    """Whether a value stands for memory that the innermost region refers to, which cannot be asked when it has closed."""
+    if isinstance(value, Maybe):
+        return ends(value.value)
+    if isinstance(value, Array):
+        storage = value.storage
+        return not storage.pure and not storage.local and storage.region == Trace.current().region
+    parts = _items(value)
+    return parts is not None and any(map(ends, parts[1]))
 
 
 def is_users(name: str) -> bool:
@@ -307,3 +327,8 @@ def same(left: Any, right: Any) -> bool:
 def describe(value: Any) -> str:
     """A value's kind in words, for messages."""
     return "undefined" if value is UNDEFINED else str(kind_of(value).describe())
+
+
+def spoken_kind(kind: Any) -> str:
+    """A kind in words, for messages."""
+    return "undefined" if kind is None else str(kind.describe())

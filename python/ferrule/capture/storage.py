@@ -51,14 +51,18 @@ class Storage:
         self.lineage: Storage | None = None  # the storage that a carried value came from
         self.local = pure  # the memory belongs to this program and no carried view stands for it
 
+    def require_live(self, trace: Trace) -> None:
+        """Refuses memory of a region that has closed."""
+        if not trace.is_live(self.region):
+            raise errors.unsupported(
+                "The use of an array outside of the loop or branch that makes it is not supported.",
+                "Assign it to a name of the function, which carries it out.",
+            )
+
     def make_buffer(self) -> None:
         """Gives a pure value memory of its own in the region that made it; Retrace from an inner region."""
         trace = Trace.current()
-        if not trace.is_live(self.region):
-            raise errors.CaptureError(
-                "An array made inside a loop or branch was used outside of it. Assign it to a name of the function, which"
-                " carries it out."
-            )
+        self.require_live(trace)
         if self.frozen:
             raise errors.user_error(ValueError, self.frozen)
         self.original = None

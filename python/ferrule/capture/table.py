@@ -252,6 +252,7 @@ def _diag(v: Any, k: Any = 0) -> Any:
     v = operands.as_array(v)
     if v.ndim == 2:
         return shaping.diagonal(v, k)
+    k = scalars.int_index(k)
     n = v.shape[0] + abs(k)
     result = creation.zeros((n, n), v.dtype)
     shaping.diagonal_view(result, k)[...] = v

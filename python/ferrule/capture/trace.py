@@ -33,6 +33,9 @@ class Trace:
         self.constants: dict[int, tuple[Any, Any]] = {}
         self.argument_of: dict[int, tuple[Any, int]] = {}
         self.symbol_of: dict[int, int] = {}
+        # NumPy's integers among the arguments: (index, name, sample) by value, and the symbols that some of them have.
+        self.number_arguments: dict[int, tuple[int, str, int]] = {}
+        self.number_symbols: dict[int, int] = {}
         self.joined_sizes: list[ir.Expr] = []
         self.joined_pairs: dict[
             tuple[ir.Expr, ir.Expr], ir.Expr

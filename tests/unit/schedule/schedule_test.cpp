@@ -1,5 +1,6 @@
 #include "schedule/schedule.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -137,6 +138,18 @@ TEST(Order, FortranArraysRunAlongTheirFirstAxis) {
             "      r0 = load a{$0}\n"
             "      r1 = negative f64 r0\n"
             "      store out{$0} = r1\n");
+}
+
+TEST(Order, ManyAxesDoNotOverflowTheStrides) {
+  for (const int rank : {7, 20, 64}) {
+    Fixture f;
+    std::vector<Expr> shape;
+    for (int axis = 0; axis < rank; ++axis)
+      shape.push_back(Expr::symbol(f.b.symbols().add(fmt::format("n{}", axis), SymbolKind::Extent, true)));
+    const ValueId a = f.argument("a", shape, Layout::F), out = f.argument("out", shape, Layout::F);
+    f.b.store(out, f.apply(ElementOp::square, a));
+    EXPECT_NE(f.after({"inline", "order"}).find("nest free ("), std::string::npos);
+  }
 }
 
 TEST(Collapse, InteriorsKeepTheirRows) {
