@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "compiler_digest.h"
 #include "emit/emit.h"
+#include "emit/source_kernel.h"
 #include "lower/lower.h"
 #include "program/program_text.h"
 #include "program/verify.h"
@@ -69,6 +70,17 @@ EmittedSource emit_source(const Program& program, const EmitRequest& request) {
       "emit", [&] { return emit(loops, alias_safe ? &*alias_safe : nullptr, options); }, same, nothing<std::string>);
   out.times = passes.times();
   out.text = passes.text();
+  return out;
+}
+
+EmittedSource emit_source(const Signature& signature, const std::string& author_text) {
+  Passes passes(PassOptions{});
+  EmittedSource out;
+  out.ingredients = program_ingredients(author_text, to_json(signature), "", FERRULE_COMPILER_DIGEST);
+  const std::string digest = digest_of(out.ingredients);
+  out.source = passes.run(
+      "emit", [&] { return emit_source_kernel(signature, author_text, digest); }, same, nothing<std::string>);
+  out.times = passes.times();
   return out;
 }
 

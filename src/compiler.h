@@ -12,6 +12,7 @@
 #include "build/flags.h"
 #include "pass.h"
 #include "program/program.h"
+#include "signature/signature.h"
 
 namespace ferrule {
 
@@ -30,6 +31,9 @@ struct EmittedSource {
 
 // The stages up to the C++ text; runs no compiler. Throws Error(Internal) when a stage broke a rule.
 EmittedSource emit_source(const Program& program, const EmitRequest& request);
+
+// The same for a source kernel: `author_text` with the frame that `signature`, a completed one, asks for.
+EmittedSource emit_source(const Signature& signature, const std::string& author_text);
 
 struct CompileOptions {
   EmitRequest emit;

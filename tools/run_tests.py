@@ -91,6 +91,14 @@ def shards() -> list[Shard]:
             extra=True,
         ),
         Shard(
+            "random arguments",
+            "fuzz",
+            1200,
+            pytest("tests/python/test_random_arguments.py"),
+            {"FERRULE_FUZZ": "long"},
+            extra=True,
+        ),
+        Shard(
             "random windows",
             "fuzz",
             600,

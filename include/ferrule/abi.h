@@ -35,7 +35,12 @@ enum FrDType {
   FR_F32 = 11,
   FR_F64 = 12,
   FR_C64 = 13,
-  FR_C128 = 14
+  FR_C128 = 14,
+  /* Storage alone: nothing computes with them. */
+  FR_F8_E4M3FN = 15,
+  FR_F8_E5M2 = 16,
+  FR_RECORD = 17, /* elements are structs: FrArg::record */
+  FR_OBJECT = 18  /* elements are opaque handles of Python objects */
 };
 
 /* Result of init, run, run_alias and exit. Codes >= FR_STATUS_USER are the program's own. */
@@ -99,8 +104,47 @@ enum FrExprOp {
 enum FrArgKind {
   FR_ARG_ARRAY = 0,
   FR_ARG_SCALAR = 1,
-  FR_ARG_STATIC = 2 /* a Python value fixed by this specialisation; compared by the host, not passed */
+  FR_ARG_STATIC = 2, /* a Python value fixed by this specialisation; compared by the host, not passed */
+  /* FrCall::args holds for each: */
+  FR_ARG_RECORD = 3,   /* a struct by value: the address of FrArg::record->bytes bytes */
+  FR_ARG_STRING = 4,   /* UTF-8 text or bytes: the address of an FrString */
+  FR_ARG_OBJECT = 5,   /* a Python object: an opaque handle, alive during the call */
+  FR_ARG_CALLBACK = 6, /* a Python callable: NULL or not, called by FrHost::callback with the argument's index */
+  FR_ARG_POINTERS = 7  /* arrays of one dtype: the address of an FrPointers */
 };
+
+typedef struct {
+  const char* data; /* not NULL; ends with a NUL that `length` does not count */
+  int64_t length;   /* bytes */
+} FrString;
+
+typedef struct {
+  void* const* data; /* first elements, in logical order */
+  int64_t length;
+} FrPointers;
+
+/* One field of a struct; nested structs are flattened by name ("a.b"). */
+typedef struct {
+  uint32_t size;
+  uint32_t offset; /* bytes from the beginning of the struct */
+  const char* name;
+  uint8_t dtype; /* FrDType */
+  uint8_t reserved[3];
+  uint32_t count; /* elements: 1, or those of an array field in C order */
+} FrField;
+
+typedef struct {
+  uint32_t size;
+  uint32_t bytes;
+  const char* name;
+  uint32_t n_fields;
+  uint32_t alignment;
+  const FrField* fields;
+} FrRecord;
+
+/* What FrHost::callback passes for a callable: `n_params` values, scalars by address, arrays as pointers, objects as
+   handles; extents of array parameters over the call's symbols. */
+typedef struct FrCallback FrCallback;
 
 enum FrIntent { FR_IN = 1, FR_OUT = 2, FR_INOUT = 3 };
 
@@ -130,8 +174,19 @@ typedef struct {
   const FrExpr* strides; /* rank of them, in elements, for INNER and ANY; NULL otherwise (then dense in C or F order) */
   int32_t symbol;        /* weak integer scalars: the symbol that holds the value; -1 otherwise */
   int32_t reserved2;
-  const char* default_text; /* Python literal of the default, NULL when required */
+  const char* default_text;   /* Python literal of the default, NULL when required */
+  const FrRecord* record;     /* FR_ARG_RECORD, and arrays of FR_RECORD */
+  const FrCallback* callback; /* FR_ARG_CALLBACK */
 } FrArg;
+
+struct FrCallback {
+  uint32_t size;
+  uint32_t n_params;
+  const FrArg* params; /* kinds FR_ARG_SCALAR, FR_ARG_ARRAY (C order) and FR_ARG_OBJECT */
+  uint8_t has_result;  /* 1: a scalar of `result_dtype`, or an object for FR_OBJECT, is stored at `result` */
+  uint8_t result_dtype;
+  uint16_t reserved;
+};
 
 enum FrSymbolSource {
   FR_SYMBOL_EXTENT = 0,   /* args[arg].shape[axis] solves it */
@@ -195,6 +250,17 @@ typedef struct {
   uint32_t allowed; /* FrAliasClass */
 } FrAliasPair;
 
+/* Memory that the caller gives by Kernel.set_workspace and that stays with the handle. */
+typedef struct {
+  uint32_t size;
+  uint32_t alignment; /* bytes, a power of two */
+  const char* name;
+  FrExpr bytes; /* over the call's symbols */
+} FrWorkspace;
+
+/* Words of FrModule::user_args besides the indices of arguments. */
+enum FrUserArg { FR_USER_IGNORED = -1, FR_USER_OPEN = -2, FR_USER_CLOSE = -3 };
+
 typedef struct FrCallCtx FrCallCtx; /* the host's; one per call */
 typedef struct FrHost FrHost;       /* below */
 
@@ -210,7 +276,8 @@ typedef struct {
   void* stream;
   int32_t num_threads; /* 0: the host decides */
   int32_t reserved;
-  const FrHost* host; /* the table that init gets too: stateless modules reach it here */
+  const FrHost* host;      /* the table that init gets too: stateless modules reach it here */
+  void* const* workspaces; /* one per FrModule::workspaces */
 } FrCall;
 
 typedef int32_t (*FrBody)(void* closure, int64_t lo, int64_t hi, int32_t worker);
@@ -245,6 +312,12 @@ typedef struct {
   const char* value;
 } FrFact;
 
+/* What a status of the author's function means. */
+typedef struct {
+  int64_t status;
+  const char* text;
+} FrStatusText;
+
 enum FrModuleFlags {
   FR_MODULE_ALIAS_SAFE = 1,    /* `run` is right for every overlap of arguments: the host skips the test */
   FR_MODULE_STATELESS = 2,     /* init and exit do nothing; no handle state */
@@ -276,6 +349,12 @@ typedef struct {
   FrExit exit;           /* NULL when stateless */
   uint32_t n_positional; /* leading arguments that may be given by position */
   uint32_t reserved;
+  uint32_t n_workspaces, n_persistent, n_user_args, n_statuses;
+  const FrWorkspace* workspaces;
+  const int32_t* persistent; /* symbols that `init` was given and that keep their value until `exit` */
+  const int32_t*
+      user_args; /* the layout of Kernel.user_call: indices of arguments, FrUserArg; one level is not enclosed */
+  const FrStatusText* statuses;
 } FrModule;
 
 /* The one data symbol that a module exports. */

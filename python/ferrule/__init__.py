@@ -1,5 +1,6 @@
 """Ferrule: array programs as native modules, called at the cost of a C function."""
 
+from ferrule._rt import Array, asarray, from_dlpack
 from ferrule.api import Function, program
 from ferrule.artifact import Artifact
 from ferrule.config import config
@@ -29,26 +30,38 @@ from ferrule.errors import (
     UserError,
 )
 from ferrule.kernel import Kernel
+from ferrule.signature import Arg, AuthorFunction, Return, Signature, Symbol, Workspace
+from ferrule.source import compile_source
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Arg",
+    "Array",
     "Artifact",
+    "AuthorFunction",
     "BuildError",
     "Error",
     "Function",
     "IncompatibleArtifact",
     "InternalError",
     "Kernel",
+    "Return",
+    "Signature",
+    "Symbol",
     "Unsupported",
     "UserError",
+    "Workspace",
+    "asarray",
     "bool_",
+    "compile_source",
     "complex64",
     "complex128",
     "config",
     "float16",
     "float32",
     "float64",
+    "from_dlpack",
     "int8",
     "int16",
     "int32",

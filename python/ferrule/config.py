@@ -47,8 +47,13 @@ SETTINGS: Mapping[str, Setting] = {
     "check": Setting(False, _flag, "also run NumPy on copies at every call and compare"),
     "recompile_limit": Setting(16, int, "specialisations of a function before it complains"),
     "on_recompile_limit": Setting("warn", str, "what it does then", ("warn", "error")),
+    "do_not_execute": Setting(False, _flag, "calls check their arguments, run nothing and return None"),
+    "profile": Setting(False, _flag, "time every call, for ferrule.hooks.timings()"),
     "time": Setting(False, _flag, "print the time of each stage of each compilation on stderr"),
 }
+
+# Settings that a call asks for. It only does while somebody has set one.
+WATCHED = ("do_not_execute", "profile")
 
 _overrides: contextvars.ContextVar[Mapping[str, Any]] = contextvars.ContextVar(
     "ferrule_config", default=types.MappingProxyType({})
@@ -104,7 +109,24 @@ def config(**settings: Any) -> Iterator[None]:
     """
     checked = {name: validate(name, value) for name, value in settings.items()}
     token = _overrides.set({**_overrides.get(), **checked})
+    watching = any(checked.get(name) for name in WATCHED)
+    if watching:
+        watch(1)
     try:
         yield
     finally:
+        if watching:
+            watch(-1)
         _overrides.reset(token)
+
+
+def watch(by: int) -> None:
+    """Have calls look at what watches them (`ferrule.hooks`), or no longer."""
+    from ferrule import _rt
+
+    _rt._watch(by)
+
+
+# The environment sets them for the whole process.
+if any(os.environ.get(f"FERRULE_{name.upper()}") and setting(name) for name in WATCHED):
+    watch(1)

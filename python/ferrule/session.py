@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -13,12 +14,21 @@ from typing import Any
 
 from ferrule import _rt
 from ferrule.config import setting
-from ferrule.errors import warn
+from ferrule.errors import UserValueError, warn
 from ferrule.kernel import Kernel
 
 _PACKAGE = os.path.dirname(os.path.realpath(__file__))
 _lock = threading.Lock()
 _stores: dict[str, Any] = {}
+
+
+def _unlock_in_child() -> None:
+    """A thread that a fork has left behind may have held the lock."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_unlock_in_child)
 
 
 def include_dir() -> str:
@@ -35,6 +45,12 @@ def include_dir() -> str:
 def store() -> Any:
     """The store of the current configuration, one object a root for the whole process."""
     root = setting("cache_dir") or _rt.default_store_root()
+    try:
+        root.encode()
+    except UnicodeEncodeError:
+        raise UserValueError(
+            f"The cache folder {root!r} is no text in UTF-8; set FERRULE_CACHE_DIR to another folder."
+        ) from None
     with _lock:
         found = _stores.get(root)
         if found is None:
@@ -101,9 +117,7 @@ def probe_ahead(settings: BuildSettings) -> None:
     with _lock:
         if key in _probes:
             return
-        thread = threading.Thread(
-            target=_rt.probe_toolchain, args=(settings.compiler, settings.target, into), daemon=True
-        )
+        thread = threading.Thread(target=_rt.probe_toolchain, args=(settings.compiler, settings.target, into))
         _probes[key] = thread
         thread.start()
 
@@ -120,6 +134,19 @@ def compile_program(
     program: Any, settings: BuildSettings, spent: Spent, *, strict_scalars: bool, alias_version: bool
 ) -> Any:
     """The artifact of a Program, from the store or built; times go to `spent`."""
+    with watched_compile(program.name):
+        return _compile_program(program, settings, spent, strict_scalars, alias_version)
+
+
+def watched_compile(name: str) -> contextlib.AbstractContextManager[None]:
+    """The context of a compilation: the hooks of `ferrule.hooks`, which is not imported for it."""
+    hooks = sys.modules.get("ferrule.hooks")
+    return contextlib.nullcontext() if hooks is None else hooks.compiling(name)
+
+
+def _compile_program(
+    program: Any, settings: BuildSettings, spent: Spent, strict_scalars: bool, alias_version: bool
+) -> Any:
     from ferrule import _compiler
 
     start = time.perf_counter()
@@ -127,6 +154,7 @@ def compile_program(
     emitted_at = time.perf_counter()
     _end_of_probes()
     into = store()
+    warn_of(into)  # before the work, which a warning that is an error would throw away
     artifact, counts = into.compile(
         program.name,
         emitted["source"],

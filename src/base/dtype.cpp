@@ -11,7 +11,7 @@ struct Facts {
   DTypeKind kind;
 };
 
-constexpr std::array<Facts, kDTypeCount> kFacts = {{
+constexpr std::array<Facts, kElementTypeCount> kFacts = {{
     {"bool", "b1", "bool", 1, DTypeKind::Bool},
     {"int8", "i8", "int8_t", 1, DTypeKind::Signed},
     {"int16", "i16", "int16_t", 2, DTypeKind::Signed},
@@ -27,6 +27,10 @@ constexpr std::array<Facts, kDTypeCount> kFacts = {{
     {"float64", "f64", "double", 8, DTypeKind::Float},
     {"complex64", "c64", "fr_c64", 8, DTypeKind::Complex},
     {"complex128", "c128", "fr_c128", 16, DTypeKind::Complex},
+    {"float8_e4m3fn", "f8e4m3fn", "uint8_t", 1, DTypeKind::Other},
+    {"float8_e5m2", "f8e5m2", "uint8_t", 1, DTypeKind::Other},
+    {"record", "record", "void", 0, DTypeKind::Other},
+    {"object", "object", "void*", 8, DTypeKind::Other},
 }};
 
 const Facts& facts(DType dtype) { return kFacts[static_cast<size_t>(dtype)]; }
@@ -49,6 +53,12 @@ IntegerRange range_of(DType integer) {
 std::optional<DType> dtype_from_name(std::string_view name) {
   for (int i = 0; i < kDTypeCount; ++i)
     if (kFacts[i].name == name) return static_cast<DType>(i);
+  return std::nullopt;
+}
+
+std::optional<DType> element_type_from_name(std::string_view name) {
+  for (int i = 0; i < kElementTypeCount; ++i)
+    if (kFacts[i].name == name && static_cast<DType>(i) != DType::Record) return static_cast<DType>(i);
   return std::nullopt;
 }
 

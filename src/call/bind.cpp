@@ -106,7 +106,7 @@ bool test_layout(const ArgPlan& arg, Frame& frame, const void* data, const int64
                  bool writable) {
   if (has_no_elements(arg, shape)) return true;
   if (arg.written && !writable) return frame.fail({Reason::ReadOnly, arg.index});
-  const auto alignment = static_cast<uintptr_t>(is_complex(arg.dtype) ? arg.item / 2 : arg.item);
+  const auto alignment = static_cast<uintptr_t>(arg.alignment);
   const uintptr_t past = reinterpret_cast<uintptr_t>(data) % alignment;
   if (past != 0) return frame.fail({Reason::Misaligned, arg.index, -1, -1, static_cast<int64_t>(past)});
   for (int32_t axis = 0; axis < arg.rank; ++axis)

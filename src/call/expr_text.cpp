@@ -13,6 +13,7 @@ namespace {
 struct Piece {
   std::string text;
   int level;
+  bool constant = false;
 };
 
 std::string at_least(const Piece& piece, int level) {
@@ -78,6 +79,7 @@ Piece combine(int64_t op, std::vector<Piece>& stack) {
   if (op == FR_X_NOT) return {fmt::format("not {}", at_least(b, 4)), 0};
   if (op == FR_X_FFROMI) return b;
   const Piece a = take(stack);
+  if (op == FR_X_MUL && b.constant && !a.constant) return {at_least(b, 2) + "*" + at_least(a, 3), 2};  // 2*N, not N*2
   if (op == FR_X_SELECT) return {fmt::format("({} if {} else {})", a.text, take(stack).text, b.text), 4};
   const Operator o = operator_of(op);
   if (o.level == 4) return {fmt::format("{}({}, {})", o.sign, a.text, b.text), 4};
@@ -94,7 +96,7 @@ std::string text_of(const FrExpr& code, const FrModule& module) {
     const auto operand = [&] { return ++i < code.count ? code.code[i] : 0; };
     if (op == FR_X_CONST) {
       const int64_t value = operand();
-      stack.push_back({std::to_string(value), value < 0 ? 2 : 4});
+      stack.push_back({std::to_string(value), value < 0 ? 2 : 4, true});
     } else if (op == FR_X_FCONST) {
       stack.push_back({fmt::format("{}", std::bit_cast<double>(operand())), 4});
     } else if (op == FR_X_SYMBOL) {

@@ -8,7 +8,10 @@
 namespace ferrule {
 
 Handle::Handle(std::shared_ptr<const Module> module)
-    : module_(std::move(module)), plan_(make_plan(module_->descriptor())), host_(host_table()) {}
+    : module_(std::move(module)),
+      plan_(make_plan(module_->descriptor())),
+      host_(host_table()),
+      workspaces_(plan_.workspaces.size()) {}
 
 // The status of `exit` has nobody to go to here; finalize() reports it.
 Handle::~Handle() { finalize(); }
@@ -16,13 +19,29 @@ Handle::~Handle() { finalize(); }
 int32_t Handle::initialize(const int64_t* symbols) {
   if (plan_.stateless) return FR_OK;
   const std::unique_lock lock(state_mutex_);
-  if (initialized_) return FR_OK;
-  const int32_t status = module_->descriptor().init(&state_, host_, symbols);
+  if (initialized_) {
+    check_persistent(symbols);
+    return FR_OK;
+  }
+  kept_.clear();
+  for (const int32_t s : plan_.persistent) kept_.push_back(symbols[s]);
+  const bool all = plan_.persistent.empty();
+  const int32_t status = module_->descriptor().init(&state_, host_, all ? symbols : kept_.data());
   initialized_ = status == FR_OK;
   return status;
 }
 
+void Handle::check_persistent(const int64_t* symbols) const {
+  for (size_t i = 0; i < kept_.size(); ++i)
+    if (symbols[plan_.persistent[i]] != kept_[i])
+      throw persistent_failure(plan_, plan_.persistent[i], kept_[i], symbols[plan_.persistent[i]]);
+}
+
 int32_t Handle::finalize() {
+  if (!plan_.workspaces.empty()) {
+    const std::lock_guard lock(workspace_mutex_);
+    workspaces_.assign(plan_.workspaces.size(), {});
+  }
   if (plan_.stateless) return FR_OK;
   const std::unique_lock lock(state_mutex_);
   if (!initialized_) return FR_OK;
@@ -34,7 +53,10 @@ int32_t Handle::run_with_state(const FrCall& call, FrRun entry) {
   for (;;) {
     {
       const std::shared_lock lock(state_mutex_);
-      if (initialized_) return entry(state_, &call);
+      if (initialized_) {
+        check_persistent(call.symbols);
+        return entry(state_, &call);
+      }
     }
     const int32_t status = initialize(call.symbols);
     if (status != FR_OK) return status;
@@ -46,9 +68,47 @@ bool Handle::evaluates_long(const Frame& frame) const {
   return work.overflow || work.value > kLongWork;
 }
 
+std::shared_ptr<void> Handle::set_workspace(size_t index, std::shared_ptr<void> owner, void* data, int64_t bytes) {
+  const std::lock_guard lock(workspace_mutex_);
+  std::shared_ptr<void> old = std::move(workspaces_[index].owner);
+  workspaces_[index] = {std::move(owner), data, bytes};
+  return old;
+}
+
+std::vector<int64_t> Handle::workspace_bytes(const Frame& frame) const {
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < plan_.workspaces.size(); ++i) {
+    const Evaluated bytes = plan_.workspaces[i].bytes.eval(frame.symbols, frame.pointers);
+    if (bytes.overflow || bytes.value < 0) throw workspace_failure(plan_, i, WorkspaceProblem::Overflow, 0, 0);
+    sizes.push_back(bytes.value);
+  }
+  return sizes;
+}
+
+int32_t Handle::run_with_workspaces(const Frame& frame, FrCall& call, FrRun entry) {
+  const auto enter = [&] { return plan_.stateless ? entry(nullptr, &call) : run_with_state(call, entry); };
+  if (workspaces_.empty()) return enter();
+  // Waiting here could hold the interpreter's lock against the call that is waited for.
+  const std::unique_lock lock(workspace_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) throw workspace_failure(plan_, 0, WorkspaceProblem::Busy, 0, 0);
+  const std::vector<int64_t> needed = workspace_bytes(frame);
+  std::vector<void*> pointers;
+  for (size_t i = 0; i < needed.size(); ++i) {
+    const Workspace& given = workspaces_[i];
+    const auto alignment = static_cast<uintptr_t>(plan_.workspaces[i].declared->alignment);
+    const auto past = static_cast<int64_t>(reinterpret_cast<uintptr_t>(given.data) % alignment);
+    if (given.owner == nullptr) throw workspace_failure(plan_, i, WorkspaceProblem::Missing, needed[i], 0);
+    if (given.bytes < needed[i]) throw workspace_failure(plan_, i, WorkspaceProblem::Small, needed[i], given.bytes);
+    if (past != 0) throw workspace_failure(plan_, i, WorkspaceProblem::Misaligned, needed[i], past);
+    pointers.push_back(given.data);
+  }
+  call.workspaces = pointers.data();
+  return enter();
+}
+
 int32_t Handle::run_prepared(const Frame& frame, const FrCall& direct, FrRun entry, Fit fit) {
   FrCall call = direct;
-  const auto enter = [&] { return plan_.stateless ? entry(nullptr, &call) : run_with_state(call, entry); };
+  const auto enter = [&] { return run_with_workspaces(frame, call, entry); };
   if (fit == Fit::Run && (plan_.module->flags & FR_MODULE_ARENA_FOR_ALIAS) != 0) return enter();
   const Evaluated bytes = plan_.arena_bytes.eval(frame.symbols, frame.pointers);
   if (bytes.value == 0 && !bytes.overflow) return enter();

@@ -27,17 +27,21 @@ class Handle {
   const Module& module() const { return *module_; }
   const std::shared_ptr<const Module>& shared_module() const { return module_; }
 
+  // A workspace that stays with the handle until finalize(); `owner` keeps the memory alive. Waits for a call that uses
+  // the workspaces. Returns the owner of the one before.
+  std::shared_ptr<void> set_workspace(size_t index, std::shared_ptr<void> owner, void* data, int64_t bytes);
+  // Bytes that a bound call needs of each workspace. Throws where one does not fit 64 bits.
+  std::vector<int64_t> workspace_bytes(const Frame& frame) const;
+
   // Runs a bound call: leases the arena, initialises the handle if it is not, calls `run` or `run_alias`.
   // Frame::pointers hold the results' addresses already. Returns the module's status; what it recorded or made lies in
-  // `ctx`. An arena that cannot be had is recorded in `ctx` like an error of the run.
+  // `ctx`. An arena that cannot be had is recorded in `ctx` like an error of the run. Throws, before the module is
+  // entered, for a workspace that is missing, too small, misaligned or in use by another call, and for a persistent
+  // symbol of another value than at initialisation.
   int32_t run(Frame& frame, Fit fit, FrCallCtx& ctx) {
     const FrRun entry = fit == Fit::RunAlias ? plan_.module->run_alias : plan_.module->run;
-    const FrCall call{.size = sizeof(FrCall),
-                      .args = frame.pointers,
-                      .symbols = frame.symbols,
-                      .ctx = &ctx,
-                      .num_threads = ctx.num_threads,
-                      .host = host_};
+    FrCall call;
+    fill_call(call, frame.pointers, frame.symbols, ctx, host_);
     if (fit == Fit::RunAlias ? plan_.direct_alias : plan_.direct) [[likely]]
       return entry(nullptr, &call);
     return run_prepared(frame, call, entry, fit);
@@ -55,8 +59,10 @@ class Handle {
   }
 
   // Runs `init` unless it has run; `symbols` in descriptor order. Returns init's status. Nothing for stateless modules.
+  // Throws where it has run with other values of the persistent symbols.
   int32_t initialize(const int64_t* symbols);
-  // Waits for running calls, then runs `exit`; a later call initialises again. Returns exit's status.
+  // Waits for running calls, runs `exit` and lets go of the workspaces; a later call initialises again. Returns exit's
+  // status.
   int32_t finalize();
 
   // Lines and texts of the user's program for errors that the module records by site.
@@ -65,7 +71,15 @@ class Handle {
   Error failure(int32_t status, const RecordedError& recorded) const;
 
  private:
+  struct Workspace {
+    std::shared_ptr<void> owner;
+    void* data = nullptr;
+    int64_t bytes = 0;
+  };
+
   bool evaluates_long(const Frame& frame) const;
+  void check_persistent(const int64_t* symbols) const;  // state_mutex_ is held
+  int32_t run_with_workspaces(const Frame& frame, FrCall& call, FrRun entry);
   int32_t run_prepared(const Frame& frame, const FrCall& direct, FrRun entry, Fit fit);
   int32_t run_with_state(const FrCall& call, FrRun entry);
 
@@ -77,6 +91,10 @@ class Handle {
   std::shared_mutex state_mutex_;
   bool initialized_ = false;
   void* state_ = nullptr;
+  std::vector<int64_t> kept_;  // values of the persistent symbols, while initialised
+  // Held by the one call that uses the workspaces, and while one is set.
+  std::mutex workspace_mutex_;
+  std::vector<Workspace> workspaces_;
   mutable std::mutex sites_mutex_;
   std::vector<ErrorSite> sites_;
 };

@@ -164,6 +164,11 @@ void take_made_results(const CallPlan& plan, const Frame& frame, FrCallCtx& ctx,
 
 Results invoke(Handle& handle, std::span<const CallArgument> arguments, std::span<const NamedValue> symbols) {
   const CallPlan& plan = handle.plan();
+  if (plan.needs_python)
+    throw unsupported(
+        fmt::format("'{}' takes or gives structs, texts, objects or callables, which only calls from "
+                    "Python pass.",
+                    plan.module->name));
   Frame frame(plan);
   Storage storage;
   storage.strides.reserve(plan.args.size());

@@ -7,6 +7,7 @@
 #include "base/entries.h"
 #include "base/error.h"
 #include "call/frame.h"
+#include "load/module.h"
 
 namespace ferrule {
 namespace {
@@ -15,11 +16,9 @@ Error contradiction(const FrModule& module, std::string_view what) {
   return Error(ErrorKind::Incompatible, fmt::format("'{}' contradicts itself: {}; build it again.", module.name, what));
 }
 
-bool is_half(DType d) { return d == DType::F16 || d == DType::BF16; }
-
 ArgPlan plan_argument(const FrModule& module, uint32_t i) {
   const FrArg& a = entry_at(module.args, i);
-  if (a.name == nullptr || a.dtype >= kDTypeCount || a.rank > FR_MAX_RANK || a.kind > FR_ARG_STATIC)
+  if (a.name == nullptr || a.dtype >= kElementTypeCount || a.rank > FR_MAX_RANK || a.kind > FR_ARG_POINTERS)
     throw contradiction(module, fmt::format("argument {} has an unknown kind, dtype or rank", i));
   ArgPlan p{};
   p.declared = &a;
@@ -30,7 +29,7 @@ ArgPlan plan_argument(const FrModule& module, uint32_t i) {
   p.rank = a.kind == FR_ARG_ARRAY ? a.rank : 0;
   p.layout = a.layout;
   p.inner_axis = a.inner_axis;
-  p.written = a.kind == FR_ARG_ARRAY && (a.intent & FR_OUT) != 0;
+  p.written = (a.kind == FR_ARG_ARRAY || a.kind == FR_ARG_POINTERS) && (a.intent & FR_OUT) != 0;
   p.optional = (a.flags & FR_ARG_OPTIONAL) != 0;
   p.hidden = (a.flags & FR_ARG_HIDDEN) != 0;
   p.weak = (a.flags & FR_ARG_WEAK) != 0;
@@ -39,9 +38,6 @@ ArgPlan plan_argument(const FrModule& module, uint32_t i) {
     throw contradiction(module, fmt::format("'{}' has no extents", a.name));
   if (p.layout > FR_LAYOUT_ANY || (p.layout == FR_LAYOUT_INNER && p.inner_axis >= p.rank))
     throw contradiction(module, fmt::format("'{}' has no such layout", a.name));
-  if (p.kind == FR_ARG_SCALAR && is_half(p.dtype))
-    throw unsupported(fmt::format("'{}': the scalar '{}' has dtype {}, which calls do not take; declare float32.",
-                                  module.name, a.name, name_of(p.dtype)));
   if (p.hidden && p.kind != FR_ARG_ARRAY)
     throw contradiction(module, fmt::format("'{}' is hidden but no array", a.name));
   return p;
@@ -184,15 +180,16 @@ void plan_returns(CallPlan& plan) {
   const FrModule& module = *plan.module;
   for (uint32_t i = 0; i < module.n_returns; ++i) {
     const FrReturn& r = entry_at(module.returns, i);
-    if (r.kind > FR_RETURN_NONE || r.dtype >= kDTypeCount || r.rank > FR_MAX_RANK)
+    if (r.kind > FR_RETURN_NONE || r.dtype >= kElementTypeCount || r.rank > FR_MAX_RANK)
       throw contradiction(module, fmt::format("return {} has an unknown kind, dtype or rank", i));
     const bool refers = r.kind == FR_RETURN_ARGUMENT || r.kind == FR_RETURN_VIEW;
     if (refers && (r.arg < 0 || static_cast<uint32_t>(r.arg) >= module.n_args ||
                    plan.args[static_cast<size_t>(r.arg)].kind != FR_ARG_ARRAY))
       throw contradiction(module, fmt::format("return {} refers to no array", i));
-    if (r.kind == FR_RETURN_SCALAR && is_half(static_cast<DType>(r.dtype)))
-      throw unsupported(fmt::format("'{}' returns a {} scalar, which calls do not give; return float32.", module.name,
-                                    name_of(static_cast<DType>(r.dtype))));
+    const auto dtype = static_cast<DType>(r.dtype);
+    if (r.kind == FR_RETURN_SCALAR && is_float8(dtype))
+      throw contradiction(module, fmt::format("return {} is a scalar of a dtype that only arrays have", i));
+    if (dtype == DType::Record || dtype == DType::Object) plan.needs_python = plan.involved = true;
     plan.returns.push_back(
         {&r, r.kind, static_cast<DType>(r.dtype), r.rank, r.arg, static_cast<uint32_t>(plan.return_extents.size())});
     if (r.kind == FR_RETURN_ARRAY)
@@ -242,6 +239,22 @@ ShortWork plan_short_work(const CallPlan& plan) {
   return short_work;
 }
 
+void plan_handle(CallPlan& plan) {
+  const FrModule& module = *plan.module;
+  for (uint32_t i = 0; i < module.n_workspaces; ++i) {
+    const FrWorkspace& w = entry_at(module.workspaces, i);
+    if (w.name == nullptr || w.alignment == 0 || (w.alignment & (w.alignment - 1)) != 0)
+      throw contradiction(module, fmt::format("workspace {} has no name or no alignment", i));
+    plan.workspaces.push_back({&w, PostfixExpr::make(w.bytes, module)});
+  }
+  for (uint32_t i = 0; i < module.n_persistent; ++i) {
+    const int32_t symbol = module.persistent[i];
+    if (symbol < 0 || static_cast<uint32_t>(symbol) >= module.n_symbols)
+      throw contradiction(module, "a persistent symbol is missing");
+    plan.persistent.push_back(symbol);
+  }
+}
+
 FrameLayout lay_out(const CallPlan& plan) {
   const size_t n_args = plan.args.size(), n_slots = n_args + plan.returns.size(), n_symbols = plan.module->n_symbols;
   size_t next = n_slots * sizeof(ScalarSlot);  // at offset 0: they need the largest alignment
@@ -264,7 +277,10 @@ FrameLayout lay_out(const CallPlan& plan) {
 CallPlan make_plan(const FrModule& module) {
   CallPlan plan;
   plan.module = &module;
-  for (uint32_t i = 0; i < module.n_args; ++i) plan.args.push_back(plan_argument(module, i));
+  for (uint32_t i = 0; i < module.n_args; ++i) {
+    plan.args.push_back(plan_argument(module, i));
+    plan_kind(plan, plan.args.back());
+  }
   plan_symbols(plan);
   for (uint32_t i = 0; i < module.n_guards; ++i)
     plan.guards.push_back({&module.guards[i], PostfixExpr::make(module.guards[i].condition, module, 1)});
@@ -282,12 +298,17 @@ CallPlan make_plan(const FrModule& module) {
   plan.stateless = (module.flags & FR_MODULE_STATELESS) != 0;
   plan.plain = plan.explicit_symbols.empty() && plan.derived.empty() && plan.late_checks.empty() &&
                plan.late_guards.empty() && plan.return_extents.empty();
-  plan.direct_alias = plan.stateless && plan.arena_bytes.is_zero();
-  plan.direct = plan.direct_alias || (plan.stateless && (module.flags & FR_MODULE_ARENA_FOR_ALIAS) != 0);
+  plan_handle(plan);
+  const bool bare = plan.stateless && plan.workspaces.empty();
+  plan.direct_alias = bare && plan.arena_bytes.is_zero();
+  plan.direct = plan.direct_alias || (bare && (module.flags & FR_MODULE_ARENA_FOR_ALIAS) != 0);
   plan.strict_scalars = (module.flags & FR_MODULE_STRICT_SCALARS) != 0;
   plan.returns_tuple = (module.flags & FR_MODULE_RETURNS_TUPLE) != 0 || module.n_returns > 1;
-  plan.returns_none = plan.returns.empty() ||
-                      (plan.returns.size() == 1 && !plan.returns_tuple && plan.returns[0].kind == FR_RETURN_NONE);
+  plan.return_override = fact_of(module, "return_override") == "1";
+  plan.coerces = fact_of(module, "coerce") == "asarray";
+  plan.involved |= !plan.callbacks.empty() || plan.return_override;
+  plan.returns_none = !plan.involved && (plan.returns.empty() || (plan.returns.size() == 1 && !plan.returns_tuple &&
+                                                                  plan.returns[0].kind == FR_RETURN_NONE));
   plan.frame = lay_out(plan);
   return plan;
 }

@@ -59,7 +59,24 @@ struct ArgPlan {
   bool written, optional, hidden, weak;
   bool ranged;                    // a PairPlan names it
   int32_t symbol;                 // of an integer scalar; -1 where it has none
+  int32_t alignment;              // bytes, of elements
+  const FrRecord* record;         // what elements of dtype Record are
+  int32_t callback;               // FR_ARG_CALLBACK: into CallPlan::callbacks
   const Step *steps, *steps_end;  // into CallPlan::steps
+};
+
+// What a callable is called with and what it gives: a scalar, or an object for DType::Object.
+struct CallbackPlan {
+  struct Parameter {
+    const FrArg* declared;
+    uint8_t kind;  // FR_ARG_SCALAR, FR_ARG_ARRAY or FR_ARG_OBJECT
+    DType dtype;
+    bool written;
+    std::vector<PostfixExpr> extents;
+  };
+  std::vector<Parameter> parameters;
+  bool has_result;
+  DType result;
 };
 
 struct ReturnPlan {
@@ -93,6 +110,12 @@ struct ShortWork {
   uint64_t largest = 0;
 };
 
+// Memory that the caller has given to the handle.
+struct WorkspacePlan {
+  const FrWorkspace* declared;
+  PostfixExpr bytes;
+};
+
 struct ExplicitSymbol {
   int32_t symbol;
   int64_t value;
@@ -120,8 +143,11 @@ struct CallPlan {
   std::vector<GuardPlan> guards;
   std::vector<int32_t> late_guards;  // those that no step makes
   std::vector<PairPlan> pairs;
+  std::vector<CallbackPlan> callbacks;
   std::vector<PostfixExpr> return_extents;
   std::vector<int32_t> explicit_symbols;  // given by keyword only, and required
+  std::vector<WorkspacePlan> workspaces;
+  std::vector<int32_t> persistent;  // symbols that keep their value while the handle is initialised
   PostfixExpr arena_bytes, work;
   ShortWork short_work;
   FrameLayout frame{};
@@ -129,12 +155,20 @@ struct CallPlan {
   bool stateless = false, strict_scalars = false, returns_tuple = false;
   bool direct = false, direct_alias = false;  // neither state nor arena: `run`, `run_alias` is entered without more
   bool returns_none = false;                  // every call that succeeds gives None
-  bool plain = false;                         // all that follows the arguments' own checks is overlap
+  bool needs_python = false;     // arguments or results that only Python has: structs, texts, objects, callables
+  bool involved = false;         // a run needs more than its results' memory: callbacks, owned objects, given memory
+  bool return_override = false;  // callers may give the memory of returned arrays
+  bool coerces = false;          // lists and tuples stand for arrays that are only read
+  bool plain = false;            // all that follows the arguments' own checks is overlap
 };
 
 // Reads the whole descriptor and verifies it: expressions, indices, ranks, element types. Raises Incompatible for one
-// that contradicts itself, Unsupported for features that calls do not have (half-precision scalars).
+// that contradicts itself.
 CallPlan make_plan(const FrModule& module);
+
+// Verifies what only some kinds of arguments have (records, callbacks) and adds it to the plan of an argument; for
+// make_plan() alone.
+void plan_kind(CallPlan& plan, ArgPlan& arg);
 
 // "smooth(a: float64[N, M], out: float64[N, M], w: float = 0.1) -> float64[N]", as error messages and help print it.
 std::string signature_text(const FrModule& module);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/entries.h"
 
 namespace ferrule {
@@ -81,6 +83,20 @@ std::string strides_sentence(const Frame& frame, const ArgPlan& arg) {
       name, f ? 'F' : 'C', dense_strides_text(frame, arg), got, f ? "asfortranarray" : "ascontiguousarray", name);
 }
 
+// Each once, in order of appearance.
+std::vector<int32_t> symbols_in(const FrExpr& code) {
+  std::vector<int32_t> found;
+  for (uint32_t i = 0; i + 1 < code.count; ++i) {
+    const int64_t op = code.code[i] & 0xff;
+    if (op == FR_X_SYMBOL) {
+      const auto s = static_cast<int32_t>(code.code[i + 1]);
+      if (std::find(found.begin(), found.end(), s) == found.end()) found.push_back(s);
+    }
+    if (op == FR_X_SYMBOL || op == FR_X_CONST || op == FR_X_FCONST || op == FR_X_FARG) ++i;
+  }
+  return found;
+}
+
 std::string extent_sentence(const CallPlan& plan, const Frame& frame) {
   const Mismatch& m = frame.mismatch;
   const Check& check = plan.checks[static_cast<size_t>(m.index)];
@@ -105,20 +121,22 @@ std::string extent_sentence(const CallPlan& plan, const Frame& frame) {
       return fmt::format("'{}' has shape {}, but {} is expected: no '{}' makes {} = {}.", name, given_shape(frame, arg),
                          expected_shape(plan, arg), symbol_at(plan, step->symbol).name, text_of(code, *plan.module),
                          m.got);
-  std::string sources;
-  for (uint32_t i = 0; i + 1 < code.count; ++i) {
-    const int64_t op = code.code[i] & 0xff;
-    if (op == FR_X_SYMBOL) {
-      const auto s = static_cast<int32_t>(code.code[i + 1]);
-      const FrSymbol& symbol = symbol_at(plan, s);
-      const std::string source = source_text(plan, symbol);
-      sources += fmt::format(" with {} = {}", symbol.name, frame.symbols[s]);
-      if (source != symbol.name) sources += fmt::format(" from {} = {}", source, source_value(plan, frame, s));
+  std::string values, solved_from;
+  for (const int32_t s : symbols_in(code)) {
+    const FrSymbol& symbol = symbol_at(plan, s);
+    values += fmt::format("{}{} = {}", values.empty() ? " with " : ", ", symbol.name, frame.symbols[s]);
+    if (symbol.source == FR_SYMBOL_DERIVED) {
+      for (const int32_t from : symbols_in(symbol.solve)) {
+        const std::string known = fmt::format("{} = {}", symbol_at(plan, from).name, frame.symbols[from]);
+        if (solved_from.find(known) == std::string::npos) solved_from += (solved_from.empty() ? "" : ", ") + known;
+      }
+    } else if (const std::string source = source_text(plan, symbol); source != symbol.name) {
+      values += fmt::format(" from {} = {}", source, source_value(plan, frame, s));
     }
-    if (op == FR_X_SYMBOL || op == FR_X_CONST || op == FR_X_FCONST || op == FR_X_FARG) ++i;
   }
+  if (!solved_from.empty()) values += fmt::format(", solved from {}", solved_from);
   return fmt::format("'{}' has shape {}, but {} is expected: {} = {}, not {} = {}{}.", name, given_shape(frame, arg),
-                     expected_shape(plan, arg), here, m.got, text_of(code, *plan.module), expected.value, sources);
+                     expected_shape(plan, arg), here, m.got, text_of(code, *plan.module), expected.value, values);
 }
 
 std::string guard_sentence(const CallPlan& plan, const Frame& frame) {
@@ -266,6 +284,13 @@ std::string recorded_sentence(const RecordedError& e, const std::string& message
   }
 }
 
+// ", which means ..." where the signature says what a status means.
+std::string status_text(const FrModule& module, int64_t status) {
+  for (uint32_t i = 0; i < module.n_statuses; ++i)
+    if (module.statuses[i].status == status) return fmt::format(": {}", module.statuses[i].text);
+  return "";
+}
+
 Builtin builtin_of_code(int32_t code) {
   switch (code) {
     case FR_ERR_INDEX:
@@ -299,14 +324,53 @@ Error refusal(const CallPlan& plan, const Frame& frame) {
                     builtin_of(frame.mismatch.reason));
 }
 
+Error workspace_failure(const CallPlan& plan, size_t index, WorkspaceProblem problem, int64_t needed, int64_t got) {
+  const char* name = plan.module->name;
+  const FrWorkspace& w = *plan.workspaces[index].declared;
+  switch (problem) {
+    case WorkspaceProblem::Missing:
+      return user_error(fmt::format("{}(): the workspace '{}' of {} bytes is missing; give it by set_workspace().",
+                                    name, w.name, needed),
+                        Builtin::Runtime);
+    case WorkspaceProblem::Small:
+      return user_error(fmt::format("{}(): the workspace '{}' has {} bytes, but {} are needed; give a larger one by "
+                                    "set_workspace().",
+                                    name, w.name, got, needed),
+                        Builtin::Value);
+    case WorkspaceProblem::Misaligned:
+      return user_error(
+          fmt::format("{}(): the workspace '{}' begins {} bytes past a multiple of {}; give aligned memory.", name,
+                      w.name, got, w.alignment),
+          Builtin::Value);
+    case WorkspaceProblem::Overflow:
+      return user_error(fmt::format("{}(): the size of the workspace '{}' does not fit into 64 bits.", name, w.name),
+                        Builtin::Overflow);
+    case WorkspaceProblem::Busy:
+      break;
+  }
+  return user_error(
+      fmt::format("{}(): another call is using the workspaces of this handle; load one handle a thread.", name),
+      Builtin::Runtime);
+}
+
+Error persistent_failure(const CallPlan& plan, int32_t symbol, int64_t kept, int64_t got) {
+  const char* name = symbol_at(plan, symbol).name;
+  return user_error(fmt::format("{}(): {} = {}, but the handle was initialised with {} = {}; call finalize() first.",
+                                plan.module->name, name, got, name, kept),
+                    Builtin::Value);
+}
+
 Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded,
                   const std::vector<ErrorSite>& sites) {
   const char* name = plan.module->name;
-  if (recorded.code == 0)
-    return user_error(status >= FR_STATUS_USER
-                          ? fmt::format("{}(): the program returned status {}.", name, status)
-                          : fmt::format("{}(): the run failed with status {} and recorded no error.", name, status),
+  if (recorded.code == 0) {
+    if (status >= 0 && status < FR_STATUS_USER)
+      return user_error(fmt::format("{}(): the run failed with status {} and recorded no error.", name, status),
+                        Builtin::Runtime);
+    const int64_t own = status < 0 ? status : status - FR_STATUS_USER;
+    return user_error(fmt::format("{}(): the program returned status {}{}.", name, own, status_text(*plan.module, own)),
                       Builtin::Runtime);
+  }
   static const ErrorSite kNowhere;
   const bool known = recorded.site >= 0 && static_cast<size_t>(recorded.site) < sites.size();
   const ErrorSite& site = known ? sites[static_cast<size_t>(recorded.site)] : kNowhere;

@@ -19,6 +19,14 @@ struct ErrorSite {
 // The error for frame.mismatch; pointers and symbols of the frame are as far filled as binding came.
 Error refusal(const CallPlan& plan, const Frame& frame);
 
+enum class WorkspaceProblem : uint8_t { Missing, Small, Misaligned, Overflow, Busy };
+
+// The error for workspace `index` of a call; `got`: its bytes, or how far it is from the alignment.
+Error workspace_failure(const CallPlan& plan, size_t index, WorkspaceProblem problem, int64_t needed, int64_t got);
+
+// The error for a persistent symbol that a call gives another value than the handle was initialised with.
+Error persistent_failure(const CallPlan& plan, int32_t symbol, int64_t kept, int64_t got);
+
 // The error for a status that is not FR_OK: what ctx recorded, or the number itself.
 Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded,
                   const std::vector<ErrorSite>& sites);

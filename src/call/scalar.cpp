@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "base/half.h"
+
 namespace ferrule {
 
 void store_integer(void* slot, DType integer, uint64_t bits) {
@@ -11,6 +13,10 @@ void store_integer(void* slot, DType integer, uint64_t bits) {
 void store_real(void* slot, DType real, double value) {
   if (real == DType::F32)
     write_as(slot, static_cast<float>(value));
+  else if (real == DType::F16)
+    write_as(slot, to_float16(value));
+  else if (real == DType::BF16)
+    write_as(slot, to_bfloat16(value));
   else
     write_as(slot, value);
 }
@@ -44,7 +50,9 @@ double scalar_as_double(const void* slot, DType dtype) {
     case DType::U64:
       return static_cast<double>(read_as<uint64_t>(slot));
     case DType::F16:
+      return from_float16(read_as<uint16_t>(slot));
     case DType::BF16:
+      return from_bfloat16(read_as<uint16_t>(slot));
     case DType::C64:
     case DType::C128:
       return std::numeric_limits<double>::quiet_NaN();

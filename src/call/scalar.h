@@ -26,10 +26,10 @@ void write_as(void* p, T value) {
 
 // Stores the low bytes of a two's complement value; the caller has checked the range.
 void store_integer(void* slot, DType integer, uint64_t bits);
-// Stores a real value as float32 or float64.
+// Stores a real value in a floating-point type, rounded to nearest.
 void store_real(void* slot, DType real, double value);
 
-// The value as a double; float16, bfloat16 and complex values give NaN, which no module may ask for.
+// The value as a double; complex values give NaN, which no module may ask for.
 double scalar_as_double(const void* slot, DType dtype);
 // The value of an integer or bool scalar; uint64 values keep their bits.
 int64_t scalar_as_int(const void* slot, DType dtype);

@@ -15,7 +15,22 @@ std::string extents_text(const FrExpr* extents, int rank, const FrModule& module
 
 std::string type_text(const FrArg& arg, const FrModule& module) {
   const DType dtype = static_cast<DType>(arg.dtype);
-  if (arg.kind == FR_ARG_STATIC) return "static";
+  switch (arg.kind) {
+    case FR_ARG_STATIC:
+      return "static";
+    case FR_ARG_RECORD:
+      return "struct";
+    case FR_ARG_STRING:
+      return "str | bytes";
+    case FR_ARG_OBJECT:
+      return "object";
+    case FR_ARG_CALLBACK:
+      return "callable";
+    case FR_ARG_POINTERS:
+      return fmt::format("{}*[]", name_of(dtype));
+    default:
+      break;
+  }
   if (arg.kind == FR_ARG_ARRAY) return std::string(name_of(dtype)) + extents_text(arg.extents, arg.rank, module);
   if ((arg.flags & FR_ARG_WEAK) == 0) return std::string(name_of(dtype));
   return dtype == DType::Bool ? "bool" : is_integer(dtype) ? "int" : is_float(dtype) ? "float" : "complex";

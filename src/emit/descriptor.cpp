@@ -1,5 +1,7 @@
 #include "emit/descriptor.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 
@@ -27,7 +29,12 @@ class Descriptor {
            !of_.arguments[positional].hidden) {
       ++positional;
     }
-    std::string flags = "FR_MODULE_STATELESS";
+    const std::string workspaces = this->workspaces(), statuses = this->statuses();
+    std::vector<int32_t> persistent;
+    for (const SymbolId id : of_.persistent) persistent.push_back(static_cast<int32_t>(slot(id)));
+    const std::string persistent_table = words_table("module_persistent", persistent);
+    const std::string user_table = words_table("module_user_args", of_.user_args);
+    std::string flags = of_.stateless ? "FR_MODULE_STATELESS" : "0";
     if (of_.alias_safe || of_.alias.empty()) flags += " | FR_MODULE_ALIAS_SAFE";
     if (of_.returns_tuple) flags += " | FR_MODULE_RETURNS_TUPLE";
     if (of_.bounds_check) flags += " | FR_MODULE_BOUNDS_CHECKED";
@@ -50,8 +57,16 @@ class Descriptor {
     out.line("    {}, {}, {}, {}, {}, {},", at(in, args), at(in, symbols), at(in, returns), at(in, guards),
              at(in, alias), at(in, facts));
     out.line("    {}, {},", qualified(in, arena), qualified(in, work));
-    out.line("    nullptr, {}{}, {}, nullptr, {}, 0}};", in, entries.run,
-             entries.run_alias.empty() ? "nullptr" : in + entries.run_alias, positional);
+    const auto entry = [&](const std::string& name) { return name.empty() ? "nullptr" : in + name; };
+    const bool plain = workspaces == "nullptr" && persistent.empty() && of_.user_args.empty() && of_.statuses.empty();
+    out.line("    {}, {}, {}, {}, {}, 0{}", entry(entries.init), entry(entries.run), entry(entries.run_alias),
+             entry(entries.exit), positional, plain ? "};" : ",");
+    if (!plain) {
+      out.line("    {}, {}, {}, {},", of_.workspaces.size(), persistent.size(), of_.user_args.size(),
+               of_.statuses.size());
+      out.line("    {}, {}, {}, {}}};", at(in, workspaces), at(in, persistent_table), at(in, user_table),
+               at(in, statuses));
+    }
     out.line("}}");
     return out.take();
   }
@@ -100,22 +115,53 @@ class Descriptor {
 
   std::string arguments() {
     std::vector<std::string> rows;
-    for (const InterfaceArgument& a : of_.arguments) {
-      std::string flags;
-      if (a.optional) flags += " | FR_ARG_OPTIONAL";
-      if (a.weak) flags += " | FR_ARG_WEAK";
-      if (a.keyword_only) flags += " | FR_ARG_KEYWORD_ONLY";
-      if (a.hidden) flags += " | FR_ARG_HIDDEN";
-      const char* kinds[] = {"FR_ARG_ARRAY", "FR_ARG_SCALAR", "FR_ARG_STATIC"};
-      const int intent = (a.read ? FR_IN : 0) | (a.written ? FR_OUT : 0);
-      const std::string extent_table = postfix_table(a.extents), stride_table = postfix_table(a.strides);
-      rows.push_back(fmt::format("sizeof(FrArg), {}, {}, {}, {}, {}, {}, {}, 0, {}, 0, {}, {}, {}, 0, {}",
-                                 flags.empty() ? "0" : flags.substr(3), quoted(a.name), kinds[int(a.kind)],
-                                 int(a.dtype), a.extents.size(), intent, int(a.layout), a.inner_axis, extent_table,
-                                 stride_table, a.symbol == kNone ? -1 : int64_t(slot(a.symbol)),
-                                 a.literal.empty() ? "nullptr" : quoted(a.literal)));
-    }
+    for (const InterfaceArgument& a : of_.arguments) rows.push_back(argument(a));
     return table("FrArg", "module_args", rows);
+  }
+
+  // The values of an FrArg.
+  std::string argument(const InterfaceArgument& a) {
+    std::string flags;
+    if (a.optional) flags += " | FR_ARG_OPTIONAL";
+    if (a.weak) flags += " | FR_ARG_WEAK";
+    if (a.keyword_only) flags += " | FR_ARG_KEYWORD_ONLY";
+    if (a.hidden) flags += " | FR_ARG_HIDDEN";
+    const char* kinds[] = {"FR_ARG_ARRAY",  "FR_ARG_SCALAR", "FR_ARG_STATIC",   "FR_ARG_RECORD",
+                           "FR_ARG_STRING", "FR_ARG_OBJECT", "FR_ARG_CALLBACK", "FR_ARG_POINTERS"};
+    const int intent = (a.read ? FR_IN : 0) | (a.written ? FR_OUT : 0);
+    const std::string extent_table = postfix_table(a.extents), stride_table = postfix_table(a.strides);
+    std::string more;
+    if (a.dtype == DType::Record) more = ", " + record(a);
+    if (a.kind == FR_ARG_CALLBACK) more = ", nullptr, " + callback(a);
+    return fmt::format("sizeof(FrArg), {}, {}, {}, {}, {}, {}, {}, 0, {}, 0, {}, {}, {}, 0, {}{}",
+                       flags.empty() ? "0" : flags.substr(3), quoted(a.name), kinds[a.kind], int(a.dtype),
+                       a.extents.size(), intent, int(a.layout), a.inner_axis, extent_table, stride_table,
+                       a.symbol == kNone ? -1 : int64_t(slot(a.symbol)),
+                       a.literal.empty() ? "nullptr" : quoted(a.literal), more);
+  }
+
+  // "&record0": the struct that elements of this argument are.
+  std::string record(const InterfaceArgument& a) {
+    const std::string name = fmt::format("record{}", records_++);
+    std::vector<std::string> rows;
+    for (const RecordField& f : a.record.fields)
+      rows.push_back(
+          fmt::format("sizeof(FrField), {}, {}, {}, {{0, 0, 0}}, {}", f.offset, quoted(f.name), int(f.dtype), f.count));
+    const std::string fields = table("FrField", (name + "_fields").c_str(), rows);
+    tables_ += fmt::format("static const FrRecord {} = {{sizeof(FrRecord), {}, {}, {}, {}, {}}};\n", name,
+                           a.record.bytes, quoted(a.name), rows.size(), alignment_of(a.record), fields);
+    return "&" + name;
+  }
+
+  // "&callback0": what the callable takes and gives.
+  std::string callback(const InterfaceArgument& a) {
+    const std::string name = fmt::format("callback{}", callbacks_++);
+    std::vector<std::string> rows;
+    for (const InterfaceArgument& p : a.parameters) rows.push_back(argument(p));
+    const std::string parameters = table("FrArg", (name + "_params").c_str(), rows);
+    tables_ += fmt::format("static const FrCallback {} = {{sizeof(FrCallback), {}, {}, {}, {}, 0}};\n", name,
+                           rows.size(), parameters, a.result ? 1 : 0, a.result ? int(*a.result) : 0);
+    return "&" + name;
   }
 
   std::string symbols() {
@@ -137,10 +183,12 @@ class Descriptor {
 
   std::string returns() {
     std::vector<std::string> rows;
-    for (const loops::Return& ret : of_.returns) {
+    for (size_t r = 0; r < of_.returns.size(); ++r) {
+      const loops::Return& ret = of_.returns[r];
+      const std::string name = quoted(of_.return_names.empty() ? "" : of_.return_names[r]);
       const std::string extents = ret.kind == FR_RETURN_ARRAY ? postfix_table(ret.shape) : "nullptr";
-      rows.push_back(fmt::format("sizeof(FrReturn), {}, \"\", {}, {}, {}, 0, {}, {}", ret.weak ? "FR_RETURN_WEAK" : "0",
-                                 int(ret.kind), int(ret.dtype), ret.shape.size(), ret.argument, extents));
+      rows.push_back(fmt::format("sizeof(FrReturn), {}, {}, {}, {}, {}, 0, {}, {}", ret.weak ? "FR_RETURN_WEAK" : "0",
+                                 name, int(ret.kind), int(ret.dtype), ret.shape.size(), ret.argument, extents));
     }
     return table("FrReturn", "module_returns", rows);
   }
@@ -169,11 +217,30 @@ class Descriptor {
     return table("FrFact", "module_facts", rows);
   }
 
+  std::string workspaces() {
+    std::vector<std::string> rows;
+    for (const InterfaceWorkspace& w : of_.workspaces)
+      rows.push_back(fmt::format("sizeof(FrWorkspace), {}, {}, {}", w.alignment, quoted(w.name), postfix(w.bytes)));
+    return table("FrWorkspace", "module_workspaces", rows);
+  }
+
+  std::string statuses() {
+    std::vector<std::string> rows;
+    for (const auto& [status, text] : of_.statuses) rows.push_back(fmt::format("{}, {}", status, quoted(text)));
+    return table("FrStatusText", "module_statuses", rows);
+  }
+
+  std::string words_table(const char* name, const std::vector<int32_t>& words) {
+    if (words.empty()) return "nullptr";
+    tables_ += fmt::format("static const int32_t {}[] = {{{}}};\n", name, fmt::join(words, ", "));
+    return name;
+  }
+
   const Interface& of_;
   std::map<SymbolId, int64_t> slots_;
   std::map<std::string, std::string> tables_by_words_;
   std::string words_, tables_;
-  int expression_tables_ = 0;
+  int expression_tables_ = 0, records_ = 0, callbacks_ = 0;
 };
 
 }  // namespace

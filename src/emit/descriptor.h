@@ -12,7 +12,8 @@ namespace ferrule {
 // Functions that the descriptor names.
 struct EntryPoints {
   std::string run;
-  std::string run_alias;  // empty: none
+  std::string run_alias;   // empty: none
+  std::string init, exit;  // empty: none
 };
 
 using BuildFacts = std::vector<std::pair<std::string, std::string>>;  // key, value

@@ -5,7 +5,7 @@ namespace {
 
 InterfaceArgument argument_of(const Argument& a, const loops::Loops& loops) {
   InterfaceArgument made{.name = a.name,
-                         .kind = a.kind,
+                         .kind = static_cast<uint8_t>(a.kind),
                          .dtype = a.dtype,
                          .weak = a.weak,
                          .keyword_only = a.keyword_only,

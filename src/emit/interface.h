@@ -2,6 +2,7 @@
 // from Loops for compiled programs and from a Signature for source kernels.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace ferrule {
 
 struct InterfaceArgument {
   std::string name;
-  ArgumentKind kind = ArgumentKind::Array;
+  uint8_t kind = FR_ARG_ARRAY;  // FrArgKind
   DType dtype = DType::F64;
   bool weak = false, keyword_only = false, hidden = false, optional = false;
   bool read = true, written = false;
@@ -23,6 +24,9 @@ struct InterfaceArgument {
   std::vector<Expr> strides;  // Array of layout Inner or Any, in elements
   SymbolId symbol = kNone;    // Scalar: the symbol that is its value
   std::string literal;        // Python text of the default, of the fixed value for Static; empty: required
+  Record record;              // elements of dtype Record
+  std::vector<InterfaceArgument> parameters;  // Callback
+  std::optional<DType> result;                // Callback
 };
 
 // Where a call takes a symbol from.
@@ -31,18 +35,30 @@ struct InterfaceSymbol {
   Expr derived;         // FR_SYMBOL_DERIVED: over symbols of earlier entries
 };
 
+struct InterfaceWorkspace {
+  std::string name;
+  Expr bytes;
+  int64_t alignment = 64;
+};
+
 struct Interface {
   std::string name;
   Symbols symbols;
   std::vector<InterfaceSymbol> sources;
   std::vector<InterfaceArgument> arguments;
   std::vector<loops::Return> returns;
+  std::vector<std::string> return_names;  // of each, or none
   std::vector<Guard> guards;
   std::vector<loops::AliasPair> alias;  // pairs that the call must test; empty when alias_safe
   bool returns_tuple = false, alias_safe = false, bounds_check = true, strict_scalars = false;
   Expr arena_bytes = 0;
   bool arena_for_alias = false;  // `run` needs no arena, arena_bytes is what `run_alias` needs
   Expr work = 0;
+  bool stateless = true;
+  std::vector<InterfaceWorkspace> workspaces;
+  std::vector<SymbolId> persistent;
+  std::vector<int32_t> user_args;  // words as in FrModule::user_args
+  std::vector<std::pair<int64_t, std::string>> statuses;
 };
 
 // Of a compiled program; `alias_safe`, its second version, may be null.

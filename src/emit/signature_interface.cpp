@@ -8,10 +8,39 @@
 namespace ferrule {
 namespace {
 
+uint8_t kind_of(SignatureKind kind) {
+  switch (kind) {
+    case SignatureKind::Array:
+      return FR_ARG_ARRAY;
+    case SignatureKind::Scalar:
+      return FR_ARG_SCALAR;
+    case SignatureKind::Record:
+      return FR_ARG_RECORD;
+    case SignatureKind::String:
+      return FR_ARG_STRING;
+    case SignatureKind::Object:
+      return FR_ARG_OBJECT;
+    case SignatureKind::Callback:
+      return FR_ARG_CALLBACK;
+    case SignatureKind::Pointers:
+      return FR_ARG_POINTERS;
+  }
+  return FR_ARG_ARRAY;
+}
+
+InterfaceArgument parameter_of(const SignatureArgument& p, const std::vector<Expr>& shape) {
+  return {.name = p.name,
+          .kind = kind_of(p.kind),
+          .dtype = p.dtype,
+          .read = p.intent != Intent::Out,
+          .written = p.intent != Intent::In,
+          .extents = shape};
+}
+
 InterfaceArgument argument_of(const Signature& signature, const Sizes& sizes, size_t index) {
   const SignatureArgument& a = signature.arguments[index];
   InterfaceArgument made{.name = a.name,
-                         .kind = a.kind == SignatureKind::Array ? ArgumentKind::Array : ArgumentKind::Scalar,
+                         .kind = kind_of(a.kind),
                          .dtype = a.dtype,
                          .optional = a.optional,
                          .read = a.intent != Intent::Out,
@@ -20,7 +49,11 @@ InterfaceArgument argument_of(const Signature& signature, const Sizes& sizes, si
                          .inner_axis = std::max(a.inner_axis, 0),
                          .extents = sizes.shapes[index],
                          .strides = sizes.strides[index],
-                         .literal = a.default_text.empty() && a.optional ? "None" : a.default_text};
+                         .literal = a.default_text.empty() && a.optional ? "None" : a.default_text,
+                         .record = a.record,
+                         .result = a.result};
+  for (size_t p = 0; p < a.parameters.size(); ++p)
+    made.parameters.push_back(parameter_of(a.parameters[p], sizes.callback_shapes[index][p]));
   for (const SizeSource& source : sizes.sources)
     if (source.kind == SizeSource::Kind::Scalar && source.argument == static_cast<int>(index))
       made.symbol = source.symbol;
@@ -44,7 +77,7 @@ std::vector<InterfaceArgument> ordered_arguments(const Signature& signature, con
       }
       const SignatureSymbol& symbol = *signature.symbol(name);
       const auto id = static_cast<SymbolId>(&symbol - signature.symbols.data());
-      ordered.push_back({.name = name, .kind = ArgumentKind::Scalar, .dtype = symbol.dtype, .symbol = id});
+      ordered.push_back({.name = name, .kind = FR_ARG_SCALAR, .dtype = symbol.dtype, .symbol = id});
     }
   }
   for (size_t i = 0; i < taken.size(); ++i)
@@ -58,12 +91,17 @@ class Sources {
       : signature_(signature), sizes_(sizes), made_(made) {}
 
   void add() {
-    for (const ExtentSymbol& extent : sizes_.extents)
+    for (const AxisSymbol& extent : sizes_.extents)
       push({.symbol = extent.symbol,
             .source = FR_SYMBOL_EXTENT,
             .argument = place_of(extent.argument),
             .axis = extent.axis});
     for (const SizeSource& source : sizes_.sources) add_one(source);
+    for (const AxisSymbol& stride : sizes_.free_strides)
+      push({.symbol = stride.symbol,
+            .source = FR_SYMBOL_STRIDE,
+            .argument = place_of(stride.argument),
+            .axis = stride.axis});
   }
 
  private:
@@ -126,6 +164,31 @@ void add_ranges(const Signature& signature, Interface& made) {
   }
 }
 
+void add_user_args(const Interface& made, const UserSlots& slots, std::vector<int32_t>& words) {
+  for (const UserSlot& slot : slots) {
+    if (slot.is_tuple) {
+      words.push_back(FR_USER_OPEN);
+      add_user_args(made, slot.slots, words);
+      words.push_back(FR_USER_CLOSE);
+      continue;
+    }
+    const auto named = [&](const InterfaceArgument& a) { return a.name == slot.name; };
+    const auto found = std::find_if(made.arguments.begin(), made.arguments.end(), named);
+    words.push_back(slot.name.empty() ? FR_USER_IGNORED : static_cast<int32_t>(found - made.arguments.begin()));
+  }
+}
+
+void add_state(const Signature& signature, const Sizes& sizes, Interface& made) {
+  made.stateless = signature.init.name.empty() && signature.exit.name.empty();
+  for (size_t i = 0; i < signature.workspaces.size(); ++i)
+    made.workspaces.push_back(
+        {signature.workspaces[i].name, sizes.workspace_bytes[i], signature.workspaces[i].alignment});
+  for (const std::string& name : signature.persistent)
+    made.persistent.push_back(static_cast<SymbolId>(signature.symbol(name) - signature.symbols.data()));
+  for (const SignatureStatus& status : signature.statuses) made.statuses.emplace_back(status.status, status.text);
+  if (signature.user_args) add_user_args(made, *signature.user_args, made.user_args);
+}
+
 }  // namespace
 
 Interface interface_of(const Signature& signature) {
@@ -139,15 +202,18 @@ Interface interface_of(const Signature& signature) {
   made.arguments = ordered_arguments(signature, sizes);
   Sources(signature, sizes, made).add();
   add_ranges(signature, made);
+  add_state(signature, sizes, made);
   for (size_t i = 0; i < signature.returns.size(); ++i) {
     const SignatureReturn& r = signature.returns[i];
     const uint8_t kind = r.kind == SignatureKind::Array ? FR_RETURN_ARRAY : FR_RETURN_SCALAR;
     made.returns.push_back({.kind = kind, .dtype = r.dtype, .shape = sizes.return_shapes[i]});
+    made.return_names.push_back(r.name);
   }
-  const auto is_array = [](const InterfaceArgument& a) { return a.kind == ArgumentKind::Array; };
+  const auto is_array = [](const InterfaceArgument& a) { return a.kind == FR_ARG_ARRAY; };
   for (int w = 0; !made.alias_safe && w < static_cast<int>(made.arguments.size()); ++w)
     for (int o = 0; o < static_cast<int>(made.arguments.size()); ++o)
-      if (w != o && made.arguments[static_cast<size_t>(w)].written && is_array(made.arguments[static_cast<size_t>(o)]))
+      if (w != o && made.arguments[static_cast<size_t>(w)].written &&
+          is_array(made.arguments[static_cast<size_t>(w)]) && is_array(made.arguments[static_cast<size_t>(o)]))
         made.alias.push_back({w, o, FR_ALIAS_DISJOINT});
   return made;
 }

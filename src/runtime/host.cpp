@@ -57,6 +57,14 @@ int32_t run_parallel(FrCallCtx* ctx, int64_t n, int64_t grain, FrBody body, void
   return parallel_for(n, grain, ctx->num_threads, body, closure);
 }
 
+int32_t call_back(FrCallCtx* ctx, int32_t arg, int32_t n, void* const* values, void* result) {
+  if (ctx->extras != nullptr && ctx->extras->bridge.enter != nullptr)
+    return ctx->extras->bridge.enter(ctx->extras->bridge.self, ctx, arg, n, values, result);
+  const int64_t values_of_error[4] = {arg, 0, 0, 0};
+  set_error(ctx, FR_ERR_VALUE, -1, values_of_error);
+  return FR_STATUS_ERROR;
+}
+
 int64_t monotonic_nanoseconds() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -88,7 +96,7 @@ const FrHost* host_table() {
       .alloc_return = alloc_return,
       .view_return = view_return,
       .parallel_for = run_parallel,
-      .callback = nullptr,
+      .callback = call_back,
       .blas = nullptr,
       .timer = monotonic_nanoseconds,
       .alloc_scratch = alloc_scratch,

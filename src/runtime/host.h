@@ -5,8 +5,7 @@
 
 namespace ferrule {
 
-// The same table for every module and call; valid for ever. `callback` and `blas` are NULL: no module may need them
-// yet.
+// The same table for every module and call; valid for ever. `blas` is NULL: no module may need it yet.
 const FrHost* host_table();
 
 }  // namespace ferrule

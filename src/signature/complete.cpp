@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "signature/kinds.h"
 #include "signature/signature.h"
 #include "signature/sizes.h"
 
@@ -39,6 +40,7 @@ void check_names(const Signature& s) {
   };
   for (const SignatureArgument& a : s.arguments) take(a.name, "argument");
   for (const SignatureReturn& r : s.returns) take(r.name, "return");
+  for (const SignatureWorkspace& w : s.workspaces) take(w.name, "workspace");
   for (const SignatureSymbol& symbol : s.symbols) {
     if (!is_integer(symbol.dtype))
       refuse(s, fmt::format("the symbol '{}' has dtype {}; symbols are integers.", symbol.name, name_of(symbol.dtype)));
@@ -49,40 +51,6 @@ void check_names(const Signature& s) {
       refuse(s, fmt::format("'{}' is the name of a symbol and of an argument that is no plain integer; rename one.",
                             symbol.name));
     }
-  }
-}
-
-void check_arguments(const Signature& s) {
-  for (const SignatureArgument& a : s.arguments) {
-    if (a.kind == SignatureKind::Scalar) {
-      if (!a.shape.empty() || !a.strides.empty())
-        refuse(s, fmt::format("the scalar '{}' has a shape; make it an array.", a.name));
-      if (a.intent != Intent::In)
-        refuse(s, fmt::format("the scalar '{}' is written; make it a return or an array of one element.", a.name));
-      if (a.dtype == DType::F16 || a.dtype == DType::BF16)
-        refuse(s, fmt::format("the scalar '{}' has dtype {}; declare float32.", a.name, name_of(a.dtype)));
-      continue;
-    }
-    const auto rank = static_cast<int>(a.shape.size());
-    if (rank > FR_MAX_RANK)
-      refuse(s, fmt::format("'{}' has {} axes; at most {} are supported.", a.name, rank, FR_MAX_RANK));
-    const bool strided = a.order == Order::Inner || a.order == Order::Any;
-    if (!a.strides.empty() && !strided)
-      refuse(s, fmt::format("'{}' has strides but is dense; give it the order 'inner' or 'any'.", a.name));
-    if (!a.strides.empty() && a.strides.size() != a.shape.size())
-      refuse(s, fmt::format("'{}' has {} strides but {} extents.", a.name, a.strides.size(), rank));
-    if (a.order == Order::Inner && (rank == 0 || a.inner_axis >= rank))
-      refuse(s, fmt::format("'{}' has no axis {} of unit stride: its rank is {}.", a.name, a.inner_axis, rank));
-    if (!a.default_text.empty() && a.default_text != "None")
-      refuse(s, fmt::format("the array '{}' has the default {}; only None is possible.", a.name, a.default_text));
-    if (a.default_text == "None" && !a.optional)
-      refuse(s, fmt::format("'{}' has the default None but is not optional.", a.name));
-  }
-  for (const SignatureReturn& r : s.returns) {
-    if (r.kind == SignatureKind::Scalar && !r.shape.empty())
-      refuse(s, fmt::format("the scalar return '{}' has a shape; make it an array.", r.name));
-    if (r.kind == SignatureKind::Scalar && (r.dtype == DType::F16 || r.dtype == DType::BF16))
-      refuse(s, fmt::format("the scalar return '{}' has dtype {}; return float32.", r.name, name_of(r.dtype)));
   }
 }
 
@@ -98,14 +66,18 @@ void check_positions(const Signature& s) {
 
 void names_in(const Signature& s, const UserSlots& slots, std::set<std::string>& seen) {
   for (const UserSlot& slot : slots) {
-    if (const auto* inner = std::get_if<UserSlots>(&slot.value)) {
-      names_in(s, *inner, seen);
+    if (slot.is_tuple) {
+      names_in(s, slot.slots, seen);
       continue;
     }
-    const std::string& name = std::get<std::string>(slot.value);
+    const std::string& name = slot.name;
     if (name.empty()) continue;
     if (s.returned(name) != nullptr)
       refuse(s, fmt::format("user_args has the return '{}'; returns are not given.", name));
+    const bool positional =
+        s.arg_names && std::find(s.arg_names->begin(), s.arg_names->end(), name) != s.arg_names->end();
+    if (s.argument(name) == nullptr && s.symbol(name) != nullptr && !positional)
+      refuse(s, fmt::format("user_args has the symbol '{}', which is no argument; put it into arg_names too.", name));
     if (s.argument(name) == nullptr && s.symbol(name) == nullptr)
       refuse(s, fmt::format("user_args has '{}', which is neither an argument nor a symbol; '' is an ignored slot.",
                             name));
@@ -128,24 +100,15 @@ void check_user_args(const Signature& s, const Sizes& sizes) {
   }
 }
 
-// "x.strides[1]": the argument and axis that a parameter means.
-bool is_stride_of(const Signature& s, const std::string& parameter) {
-  const size_t dot = parameter.find(".strides[");
-  if (dot == std::string::npos || parameter.back() != ']') return false;
-  const SignatureArgument* a = s.argument(parameter.substr(0, dot));
-  const std::string axis = parameter.substr(dot + 9, parameter.size() - dot - 10);
-  const bool digits = !axis.empty() && axis.size() < 3 &&
-                      std::all_of(axis.begin(), axis.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
-  return a != nullptr && a->kind == SignatureKind::Array && digits && std::stoul(axis) < a->shape.size();
-}
-
 void check_run(const Signature& s) {
   if (!is_identifier(s.run.name) && s.run.name.find("::") == std::string::npos)
     refuse(s, fmt::format("'{}' is no name of a C function.", s.run.name));
   std::set<std::string> seen;
   for (const std::string& parameter : s.run.parameters) {
     const bool known = s.argument(parameter) != nullptr || s.returned(parameter) != nullptr ||
-                       s.symbol(parameter) != nullptr || is_stride_of(s, parameter);
+                       s.symbol(parameter) != nullptr || stride_parameter(s, parameter).has_value() ||
+                       length_parameter(s, parameter) != nullptr || (parameter == "state" && !s.init.name.empty()) ||
+                       s.workspace(parameter) != nullptr;
     if (!known)
       refuse(s, fmt::format("'{}' takes '{}', which is no argument, return, symbol or stride such as 'x.strides[0]'.",
                             s.run.name, parameter));
@@ -159,10 +122,46 @@ void check_run(const Signature& s) {
   if (r == nullptr)
     refuse(s, fmt::format("the result of '{}' is '{}'; it can be 'none', 'status' or the name of a return.", s.run.name,
                           s.run.result));
-  if (r->kind != SignatureKind::Scalar)
+  if (r->kind == SignatureKind::Array)
     refuse(s, fmt::format("the result of '{}' is the array '{}'; arrays are parameters.", s.run.name, r->name));
   if (seen.contains(r->name))
     refuse(s, fmt::format("the return '{}' is a parameter of '{}' and its result.", r->name, s.run.name));
+}
+
+// `init`, `exit`, what they share with `run`, and the memory that callers give.
+void check_state(const Signature& s) {
+  for (const auto& [function, what] : {std::pair{&s.init, "init"}, std::pair{&s.exit, "exit"}}) {
+    if (function->name.empty()) {
+      if (!function->parameters.empty()) refuse(s, fmt::format("'{}' has parameters but no name.", what));
+      continue;
+    }
+    const bool gives_state = function == &s.init && function->result == "state";
+    if (function->result != "none" && function->result != "status" && !gives_state)
+      refuse(s, fmt::format("the result of '{}' is '{}'; it can be 'none' or 'status'{}.", function->name,
+                            function->result, function == &s.init ? " or 'state'" : ""));
+    for (const std::string& parameter : function->parameters) {
+      const bool persistent = std::find(s.persistent.begin(), s.persistent.end(), parameter) != s.persistent.end();
+      const bool state = parameter == "state" && !gives_state;
+      if (!state && !(function == &s.init && persistent))
+        refuse(s, fmt::format("'{}' takes '{}', which is neither 'state' nor a persistent symbol.", function->name,
+                              parameter));
+    }
+  }
+  const bool uses_state =
+      std::find(s.run.parameters.begin(), s.run.parameters.end(), "state") != s.run.parameters.end();
+  if (uses_state && s.init.name.empty())
+    refuse(s, fmt::format("'{}' takes 'state', but there is no init.", s.run.name));
+  if (!s.persistent.empty() && s.init.name.empty()) refuse(s, "persistent symbols are given, but there is no init.");
+  for (const std::string& name : s.persistent)
+    if (s.symbol(name) == nullptr) refuse(s, fmt::format("persistent has '{}', which is no symbol.", name));
+  for (const SignatureWorkspace& w : s.workspaces)
+    if (w.alignment <= 0 || (w.alignment & (w.alignment - 1)) != 0 || w.alignment > 4096)
+      refuse(s, fmt::format("the workspace '{}' has the alignment {}; it is a power of two up to 4096.", w.name,
+                            w.alignment));
+  std::set<int64_t> seen;
+  for (const SignatureStatus& status : s.statuses)
+    if (status.status == 0 || !seen.insert(status.status).second)
+      refuse(s, fmt::format("statuses has {}{}.", status.status, status.status == 0 ? ", which is success" : " twice"));
 }
 
 // Every name that a size mentions, in order of appearance.
@@ -191,8 +190,10 @@ std::vector<std::string> mentioned_names(const Signature& s) {
   for (const SignatureArgument& a : s.arguments) {
     read(a.shape);
     read(a.strides);
+    for (const SignatureArgument& p : a.parameters) read(p.shape);
   }
   for (const SignatureReturn& r : s.returns) read(r.shape);
+  for (const SignatureWorkspace& w : s.workspaces) read({w.bytes});
   return names;
 }
 
@@ -216,6 +217,12 @@ const SignatureReturn* Signature::returned(const std::string& wanted) const {
   return nullptr;
 }
 
+const SignatureWorkspace* Signature::workspace(const std::string& wanted) const {
+  for (const SignatureWorkspace& w : workspaces)
+    if (w.name == wanted) return &w;
+  return nullptr;
+}
+
 Signature complete(Signature signature) {
   std::set<std::string> declared;
   for (const SignatureSymbol& symbol : signature.symbols) declared.insert(symbol.name);
@@ -231,16 +238,24 @@ Signature complete(Signature signature) {
     if (a.order == Order::Inner && a.inner_axis < 0) a.inner_axis = static_cast<int>(a.shape.size()) - 1;
   if (signature.run.name.empty()) signature.run.name = signature.name;
   check_names(signature);
-  check_arguments(signature);
+  check_kinds(signature);
   check_positions(signature);
   if (signature.run.parameters.empty()) {
-    for (const SignatureArgument& a : signature.arguments) signature.run.parameters.push_back(a.name);
+    for (const SignatureArgument& a : signature.arguments) {
+      signature.run.parameters.push_back(a.name);
+      if (length_parameter(signature, a.name + ".length") != nullptr)
+        signature.run.parameters.push_back(a.name + ".length");
+    }
     for (const SignatureReturn& r : signature.returns)
       if (r.name != signature.run.result) signature.run.parameters.push_back(r.name);
     for (const SignatureSymbol& symbol : signature.symbols)
       if (signature.argument(symbol.name) == nullptr) signature.run.parameters.push_back(symbol.name);
+    for (const SignatureWorkspace& w : signature.workspaces) signature.run.parameters.push_back(w.name);
+    if (!signature.init.name.empty())
+      signature.run.parameters.insert(signature.run.parameters.begin(), std::string("state"));
   }
   check_run(signature);
+  check_state(signature);
   const Sizes sizes = sizes_of(signature);
   for (const SizeSource& source : sizes.sources) {
     const std::string& name = signature.symbols[source.symbol].name;

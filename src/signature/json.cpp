@@ -14,7 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<const char*, 2> kKinds = {"array", "scalar"};
+constexpr std::array<const char*, 7> kKinds = {"array",    "scalar",   "struct",  "string",
+                                               "pyobject", "callback", "pointers"};
 constexpr std::array<const char*, 4> kOrders = {"C", "F", "inner", "any"};
 constexpr std::array<const char*, 3> kIntents = {"in", "out", "inout"};  // FrIntent 1, 2, 3
 
@@ -55,7 +56,8 @@ class Reader {
   }
   DType dtype(const char* field) {
     const std::string name = text(field);
-    const std::optional<DType> found = dtype_from_name(name);
+    const std::optional<DType> found = element_type_from_name(name);
+    if (!found && name == name_of(DType::Record)) return DType::Record;
     if (!found) wrong(where_, fmt::format("'{}' is no element type.", name));
     return *found;
   }
@@ -95,8 +97,7 @@ class Reader {
 json slots_json(const UserSlots& slots) {
   json list = json::array();
   for (const UserSlot& slot : slots) {
-    const auto* inner = std::get_if<UserSlots>(&slot.value);
-    list.push_back(inner != nullptr ? slots_json(*inner) : json(std::get<std::string>(slot.value)));
+    list.push_back(slot.is_tuple ? slots_json(slot.slots) : json(slot.name));
   }
   return list;
 }
@@ -105,22 +106,75 @@ UserSlots slots_of(const json& list, const std::string& where) {
   if (!list.is_array()) wrong(where, "a list of names and lists is expected.");
   UserSlots slots;
   for (const json& item : list) {
-    if (item.is_string())
-      slots.push_back({item.get<std::string>()});
+    UserSlot& slot = slots.emplace_back();
+    slot.is_tuple = !item.is_string();
+    if (slot.is_tuple)
+      slot.slots = slots_of(item, where);
     else
-      slots.push_back({slots_of(item, where)});
+      slot.name = item.get<std::string>();
   }
   return slots;
 }
 
+bool has_dtype(SignatureKind kind) {
+  return kind == SignatureKind::Array || kind == SignatureKind::Scalar || kind == SignatureKind::Pointers;
+}
+
+json record_json(const Record& record) {
+  json out = {{"bytes", record.bytes}, {"literal", record.literal}, {"fields", json::array()}};
+  for (const RecordField& f : record.fields)
+    out["fields"].push_back({{"name", f.name}, {"offset", f.offset}, {"dtype", name_of(f.dtype)}, {"count", f.count}});
+  return out;
+}
+
+Record record_of(Reader& owner) {
+  Reader in(owner.at("record"), owner.where() + ".record");
+  Record record{.bytes = in.get<int64_t>("bytes", "a number"), .fields = {}, .literal = in.text("literal")};
+  in.each("fields", [&](Reader& f) {
+    const std::string name = f.text("name");
+    const auto offset = f.get<int64_t>("offset", "a number");
+    const DType dtype = f.dtype("dtype");
+    record.fields.push_back({name, offset, dtype, f.has("count") ? f.get<int64_t>("count", "a number") : 1});
+  });
+  in.finish();
+  return record;
+}
+
+// The dtype of an argument or return, and its record.
+template <class Owner>
+void write_type(const Owner& owner, json& out) {
+  out["kind"] = kKinds[static_cast<size_t>(owner.kind)];
+  if (has_dtype(owner.kind)) out["dtype"] = name_of(owner.dtype);
+  if (owner.dtype == DType::Record) out["record"] = record_json(owner.record);
+}
+
+template <class Owner>
+void read_type(Reader& in, Owner& owner) {
+  owner.kind = static_cast<SignatureKind>(in.one_of("kind", kKinds, "array"));
+  if (has_dtype(owner.kind))
+    owner.dtype = in.dtype("dtype");
+  else if (owner.kind == SignatureKind::Record)
+    owner.dtype = DType::Record;
+  else if (owner.kind == SignatureKind::Object)
+    owner.dtype = DType::Object;
+  if (owner.dtype == DType::Record) owner.record = record_of(in);
+}
+
 json argument_json(const SignatureArgument& a) {
-  json out = {{"name", a.name}, {"kind", kKinds[static_cast<size_t>(a.kind)]}, {"dtype", name_of(a.dtype)}};
+  json out = {{"name", a.name}};
+  write_type(a, out);
   if (a.optional) out["optional"] = true;
   if (!a.default_text.empty()) out["default"] = a.default_text;
-  if (a.kind == SignatureKind::Scalar) return out;
+  if (a.kind == SignatureKind::Callback) {
+    out["params"] = json::array();
+    for (const SignatureArgument& p : a.parameters) out["params"].push_back(argument_json(p));
+    if (a.result) out["returns"] = name_of(*a.result);
+  }
+  if (a.kind == SignatureKind::Array || a.kind == SignatureKind::Pointers)
+    out["intent"] = kIntents[static_cast<size_t>(a.intent) - 1];
+  if (a.kind != SignatureKind::Array) return out;
   out["shape"] = a.shape;
   out["order"] = kOrders[static_cast<size_t>(a.order)];
-  out["intent"] = kIntents[static_cast<size_t>(a.intent) - 1];
   if (a.order == Order::Inner) out["inner_axis"] = a.inner_axis;
   if (!a.strides.empty()) out["strides"] = a.strides;
   return out;
@@ -129,17 +183,25 @@ json argument_json(const SignatureArgument& a) {
 SignatureArgument argument_of(Reader& in) {
   SignatureArgument a;
   a.name = in.text("name");
-  a.kind = static_cast<SignatureKind>(in.one_of("kind", kKinds, "array"));
-  a.dtype = in.dtype("dtype");
+  read_type(in, a);
   a.optional = in.flag("optional");
   a.default_text = in.text("default", "");
-  if (a.kind == SignatureKind::Scalar) return a;
+  if (a.kind == SignatureKind::Callback) {
+    in.each("params", [&](Reader& item) { a.parameters.push_back(argument_of(item)); });
+    if (in.has("returns")) a.result = in.dtype("returns");
+  }
+  if (a.kind == SignatureKind::Array || a.kind == SignatureKind::Pointers)
+    a.intent = static_cast<Intent>(in.one_of("intent", kIntents, "in") + 1);
+  if (a.kind != SignatureKind::Array) return a;
   a.shape = in.texts("shape");
   a.order = static_cast<Order>(in.one_of("order", kOrders, "C"));
-  a.intent = static_cast<Intent>(in.one_of("intent", kIntents, "in") + 1);
   if (in.has("inner_axis")) a.inner_axis = in.get<int>("inner_axis", "an axis");
   a.strides = in.texts("strides");
   return a;
+}
+
+json function_json(const AuthorFunction& f) {
+  return {{"name", f.name}, {"parameters", f.parameters}, {"result", f.result}};
 }
 
 }  // namespace
@@ -154,15 +216,25 @@ std::string to_json(const Signature& s) {
         {{"name", symbol.name}, {"dtype", name_of(symbol.dtype)}, {"nonnegative", symbol.nonnegative}});
   root["returns"] = json::array();
   for (const SignatureReturn& r : s.returns) {
-    json item = {{"name", r.name}, {"kind", kKinds[static_cast<size_t>(r.kind)]}, {"dtype", name_of(r.dtype)}};
+    json item = {{"name", r.name}};
+    write_type(r, item);
     if (r.kind == SignatureKind::Array) item["shape"] = r.shape;
     root["returns"].push_back(std::move(item));
   }
   if (s.arg_names) root["arg_names"] = *s.arg_names;
   if (s.user_args) root["user_args"] = slots_json(*s.user_args);
-  root["run"] = {{"name", s.run.name}, {"parameters", s.run.parameters}, {"result", s.run.result}};
+  root["run"] = function_json(s.run);
+  if (!s.init.name.empty()) root["init"] = function_json(s.init);
+  if (!s.exit.name.empty()) root["exit"] = function_json(s.exit);
+  if (!s.persistent.empty()) root["persistent"] = s.persistent;
+  for (const SignatureWorkspace& w : s.workspaces)
+    root["workspaces"].push_back({{"name", w.name}, {"bytes", w.bytes}, {"alignment", w.alignment}});
+  for (const SignatureStatus& status : s.statuses)
+    root["statuses"].push_back({{"status", status.status}, {"text", status.text}});
   root["options"] = {
       {"returns_tuple", s.returns_tuple}, {"may_alias", s.may_alias}, {"strict_scalars", s.strict_scalars}};
+  if (s.return_override) root["options"]["allow_return_override"] = true;
+  if (!s.coerce.empty()) root["options"]["coerce"] = s.coerce;
   return root.dump();
 }
 
@@ -184,23 +256,33 @@ Signature signature_from_json(const std::string& text) {
   in.each("returns", [&](Reader& item) {
     SignatureReturn r;
     r.name = item.text("name");
-    r.kind = static_cast<SignatureKind>(item.one_of("kind", kKinds, "array"));
-    r.dtype = item.dtype("dtype");
+    read_type(item, r);
     if (r.kind == SignatureKind::Array) r.shape = item.texts("shape");
     s.returns.push_back(std::move(r));
   });
   if (in.has("arg_names")) s.arg_names = in.texts("arg_names");
   if (in.has("user_args")) s.user_args = slots_of(in.at("user_args"), "user_args");
-  if (in.has("run")) {
-    Reader run(in.at("run"), "run");
-    s.run = {run.text("name", ""), run.texts("parameters"), run.text("result", "none")};
-    run.finish();
+  for (const auto& [field, function] :
+       {std::pair{"run", &s.run}, std::pair{"init", &s.init}, std::pair{"exit", &s.exit}}) {
+    if (!in.has(field)) continue;
+    Reader item(in.at(field), field);
+    *function = {item.text("name", ""), item.texts("parameters"), item.text("result", "none")};
+    item.finish();
   }
+  s.persistent = in.texts("persistent");
+  in.each("workspaces", [&](Reader& item) {
+    const std::string name = item.text("name"), bytes = item.text("bytes");
+    s.workspaces.push_back({name, bytes, item.has("alignment") ? item.get<int64_t>("alignment", "a number") : 64});
+  });
+  in.each("statuses",
+          [&](Reader& item) { s.statuses.push_back({item.get<int64_t>("status", "a number"), item.text("text")}); });
   if (in.has("options")) {
     Reader options(in.at("options"), "options");
     s.returns_tuple = options.flag("returns_tuple");
     s.may_alias = options.flag("may_alias");
     s.strict_scalars = options.flag("strict_scalars");
+    s.return_override = options.flag("allow_return_override");
+    s.coerce = options.text("coerce", "");
     options.finish();
   }
   in.finish();

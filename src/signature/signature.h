@@ -5,14 +5,22 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/dtype.h"
+#include "signature/record.h"
 
 namespace ferrule {
 
-enum class SignatureKind : uint8_t { Array, Scalar };
+enum class SignatureKind : uint8_t {
+  Array,
+  Scalar,
+  Record,    // a struct by value
+  String,    // text as UTF-8 or bytes: its characters and their number
+  Object,    // a Python object, opaque to native code
+  Callback,  // a Python callable that native code calls
+  Pointers   // several arrays of one dtype: their addresses and their number
+};
 enum class Intent : uint8_t { In = FR_IN, Out = FR_OUT, InOut = FR_INOUT };
 enum class Order : uint8_t { C = FR_LAYOUT_C, F = FR_LAYOUT_F, Inner = FR_LAYOUT_INNER, Any = FR_LAYOUT_ANY };
 
@@ -21,13 +29,16 @@ struct SignatureArgument {
   std::string name;
   SignatureKind kind = SignatureKind::Array;
   DType dtype = DType::F64;
-  std::vector<std::string> shape;    // Array
-  std::vector<std::string> strides;  // Array of order Inner or Any, in elements; empty: free
-  Order order = Order::C;            // Array
-  int inner_axis = -1;               // Array of order Inner: the axis of unit stride; -1: the last
-  Intent intent = Intent::In;        // Array
-  bool optional = false;             // None is taken and arrives as NULL
-  std::string default_text;          // a Python literal; empty: required
+  std::vector<std::string> shape;             // Array
+  std::vector<std::string> strides;           // Array of order Inner or Any, in elements; empty: free
+  Order order = Order::C;                     // Array
+  int inner_axis = -1;                        // Array of order Inner: the axis of unit stride; -1: the last
+  Intent intent = Intent::In;                 // Array, Pointers
+  bool optional = false;                      // None is taken and arrives as NULL
+  std::string default_text;                   // a Python literal; empty: required
+  Record record;                              // Record, and Array of dtype Record
+  std::vector<SignatureArgument> parameters;  // Callback: arrays in C order, scalars and objects
+  std::optional<DType> result;                // Callback: a scalar, or an object; nothing is taken without
   bool operator==(const SignatureArgument&) const = default;
 };
 
@@ -43,16 +54,18 @@ struct SignatureReturn {
   SignatureKind kind = SignatureKind::Array;
   DType dtype = DType::F64;
   std::vector<std::string> shape;  // Array: fresh memory in C order
+  Record record;                   // Record, and Array of dtype Record
   bool operator==(const SignatureReturn&) const = default;
 };
 
-// An argument's name, "" for a slot whose value is never looked at, or a tuple of such.
-struct UserSlot;
-using UserSlots = std::vector<UserSlot>;
+// A place of `user_args`: the name of an argument or symbol, "" for one whose value is never looked at, or a tuple.
 struct UserSlot {
-  std::variant<std::string, UserSlots> value;
+  std::string name;
+  bool is_tuple = false;
+  std::vector<UserSlot> slots;  // of a tuple
   bool operator==(const UserSlot&) const = default;
 };
+using UserSlots = std::vector<UserSlot>;
 
 // A C function of the author: which values it takes, in order. A parameter is an argument, a return or a symbol by
 // name, or "name.strides[axis]", the stride of an array in elements. Arrays come as pointers, scalars and symbols by
@@ -65,6 +78,20 @@ struct AuthorFunction {
   bool operator==(const AuthorFunction&) const = default;
 };
 
+// Memory that the caller gives once (Kernel.set_workspace) and that every call checks and passes.
+struct SignatureWorkspace {
+  std::string name;
+  std::string bytes;  // a size over symbols
+  int64_t alignment = 64;
+  bool operator==(const SignatureWorkspace&) const = default;
+};
+
+struct SignatureStatus {
+  int64_t status = 0;
+  std::string text;
+  bool operator==(const SignatureStatus&) const = default;
+};
+
 struct Signature {
   static constexpr int kSchema = 1;
 
@@ -75,20 +102,30 @@ struct Signature {
   std::optional<std::vector<std::string>> arg_names;  // what may be given by position: arguments and symbols
   std::optional<UserSlots> user_args;
   AuthorFunction run;
-  bool returns_tuple = false;  // even one return comes in a tuple
-  bool may_alias = false;      // the author's function is right for every overlap of arguments
+  // Without a name there is none. `init` takes persistent symbols and gives the state: as its result ("state", a
+  // pointer that is not NULL) or through the parameter "state", a void**. `run` and `exit` take it as the parameter
+  // "state".
+  AuthorFunction init, exit;
+  std::vector<std::string> persistent;  // symbols that keep their value from `init` to `exit`
+  std::vector<SignatureWorkspace> workspaces;
+  std::vector<SignatureStatus> statuses;  // what results "status" mean
+  bool returns_tuple = false;             // even one return comes in a tuple
+  bool may_alias = false;                 // the author's function is right for every overlap of arguments
   bool strict_scalars = false;
+  bool return_override = false;  // callers may give the memory of a returned array, by its name
+  std::string coerce;            // "asarray": lists and tuples are copied to arrays that are only read, with a warning
 
   const SignatureArgument* argument(const std::string& wanted) const;
   const SignatureSymbol* symbol(const std::string& wanted) const;
   const SignatureReturn* returned(const std::string& wanted) const;
+  const SignatureWorkspace* workspace(const std::string& wanted) const;
   bool operator==(const Signature&) const = default;
 };
 
 // Adds the symbols that only sizes name, fills in what `run` leaves out (name: the signature's; parameters: arguments,
-// then returns, then symbols) and refuses a signature that contradicts itself, naming the argument: names that are no
-// identifiers or come twice, sizes that cannot be read, symbols that nothing determines, an argument missing from
-// `user_args`, unknown names anywhere. Throws Error(User).
+// then returns, symbols and workspaces, after the state where there is an `init`) and refuses a signature that
+// contradicts itself, naming the argument: names that are no identifiers or come twice, sizes that cannot be read,
+// symbols that nothing determines, an argument missing from `user_args`, unknown names anywhere. Throws Error(User).
 Signature complete(Signature signature);
 
 // Canonical JSON: equal signatures give equal text.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 #include <optional>
 
@@ -142,7 +143,7 @@ class Solver {
   }
 
   Expr extent_symbol(const Equation& e) {
-    for (const ExtentSymbol& known : sizes_.extents)
+    for (const AxisSymbol& known : sizes_.extents)
       if (known.argument == e.argument && known.axis == e.axis) return Expr::symbol(known.symbol);
     const std::string& name = signature_.arguments[static_cast<size_t>(e.argument)].name;
     const SymbolId id = sizes_.symbols.add(fmt::format("{}.shape[{}]", name, e.axis), SymbolKind::Extent, true);
@@ -216,6 +217,31 @@ class Solver {
 
 }  // namespace
 
+std::optional<std::pair<int, int>> stride_parameter(const Signature& signature, const std::string& text) {
+  constexpr std::string_view kWord = ".strides[";
+  const size_t dot = text.find(kWord);
+  if (dot == std::string::npos || text.back() != ']') return std::nullopt;
+  const SignatureArgument* a = signature.argument(text.substr(0, dot));
+  const size_t first = dot + kWord.size();
+  const std::string axis = text.substr(first, text.size() - first - 1);
+  const auto digit = [](unsigned char c) { return std::isdigit(c) != 0; };
+  if (a == nullptr || axis.empty() || axis.size() > 2 || !std::all_of(axis.begin(), axis.end(), digit))
+    return std::nullopt;
+  const int value = std::stoi(axis);
+  if (value >= static_cast<int>(a->shape.size())) return std::nullopt;
+  return std::pair(static_cast<int>(a - signature.arguments.data()), value);
+}
+
+Expr Sizes::stride_of(const Signature& signature, int argument, int axis) const {
+  const auto a = static_cast<size_t>(argument), k = static_cast<size_t>(axis);
+  if (!strides[a].empty()) return strides[a][k];
+  for (const AxisSymbol& known : free_strides)
+    if (known.argument == argument && known.axis == axis) return Expr::symbol(known.symbol);
+  const std::vector<Expr>& shape = shapes[a];
+  const bool f = signature.arguments[a].order == Order::F;
+  return f ? product({shape.data(), k}) : product({shape.data() + k + 1, shape.size() - k - 1});
+}
+
 Sizes sizes_of(const Signature& signature) {
   Sizes sizes;
   for (const SignatureSymbol& symbol : signature.symbols)
@@ -235,9 +261,22 @@ Sizes sizes_of(const Signature& signature) {
   for (const SignatureArgument& a : signature.arguments) {
     sizes.shapes.push_back(read(a.name, a.shape));
     sizes.strides.push_back(read(a.name, a.strides));
+    sizes.callback_shapes.emplace_back();
+    for (const SignatureArgument& p : a.parameters) sizes.callback_shapes.back().push_back(read(p.name, p.shape));
   }
   for (const SignatureReturn& r : signature.returns) sizes.return_shapes.push_back(read(r.name, r.shape));
+  for (const SignatureWorkspace& w : signature.workspaces)
+    sizes.workspace_bytes.push_back(read(w.name, {w.bytes}).front());
   Solver(signature, sizes).solve();
+  for (const std::string& text : signature.run.parameters) {
+    const auto stride = stride_parameter(signature, text);
+    if (!stride) continue;
+    const auto [argument, axis] = *stride;
+    const SignatureArgument& a = signature.arguments[static_cast<size_t>(argument)];
+    const bool is_free = a.strides.empty() && (a.order == Order::Inner || a.order == Order::Any);
+    if (is_free && !sizes.symbols.find(text))
+      sizes.free_strides.push_back({sizes.symbols.add(text, SymbolKind::Stride, false), argument, axis});
+  }
   return sizes;
 }
 

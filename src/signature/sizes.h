@@ -1,7 +1,9 @@
 // The symbols of a signature: the sizes as expressions over one table, and from which argument each symbol is read.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "index/expr.h"
@@ -27,8 +29,9 @@ struct SizeSource {
   Expr value;
 };
 
-// An extent that is a symbol of its own, because symbols are solved from several of them together.
-struct ExtentSymbol {
+// An extent or a stride that is a symbol of its own: symbols are solved from several extents together, or the author's
+// function takes the stride.
+struct AxisSymbol {
   SymbolId symbol = 0;
   int argument = 0, axis = 0;
 };
@@ -38,9 +41,18 @@ struct Sizes {
   std::vector<std::vector<Expr>> shapes;         // of each argument; empty for scalars
   std::vector<std::vector<Expr>> strides;        // as declared
   std::vector<std::vector<Expr>> return_shapes;  // of each return
-  std::vector<SizeSource> sources;               // one a symbol of the signature, in an order in which they can be read
-  std::vector<ExtentSymbol> extents;
+  std::vector<std::vector<std::vector<Expr>>> callback_shapes;  // of each parameter of each argument
+  std::vector<Expr> workspace_bytes;                            // of each workspace
+  std::vector<SizeSource> sources;  // one a symbol of the signature, in an order in which they can be read
+  std::vector<AxisSymbol> extents, free_strides;
+
+  // The stride of an array in elements: declared, that of its dense order, or the symbol of `free_strides`.
+  Expr stride_of(const Signature& signature, int argument, int axis) const;
 };
+
+// The argument and axis that the text "x.strides[1]" means; nothing for another text, an argument that is no array or
+// an axis that it does not have.
+std::optional<std::pair<int, int>> stride_parameter(const Signature& signature, const std::string& text);
 
 // Reads the sizes of a signature whose symbols are all declared. A symbol is taken from the first extent that it is,
 // then from one that is linear in it alone, then from a stride, then from several extents together (Gaussian

@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "modules"))
 
 import kernels
 
+import ferrule as fr
 from ferrule import errors
 
 N = 4
@@ -130,34 +131,34 @@ BAD_ARRAYS = [
         "a",
         [1.0] * N,
         errors.UserTypeError,
-        "'a' is a list, but a numpy.ndarray of dtype float64 is expected; pass numpy.asarray(a).",
+        "'a' is a list, but an array of dtype float64 is expected; pass numpy.asarray(a).",
     ),
     (
         "a",
         (1.0,) * N,
         errors.UserTypeError,
-        "'a' is a tuple, but a numpy.ndarray of dtype float64 is expected; pass numpy.asarray(a).",
+        "'a' is a tuple, but an array of dtype float64 is expected; pass numpy.asarray(a).",
     ),
     (
         "a",
         range(N),
         errors.UserTypeError,
-        "'a' is a range, but a numpy.ndarray of dtype float64 is expected; pass numpy.asarray(a).",
+        "'a' is a range, but an array of dtype float64 is expected; pass numpy.asarray(a).",
     ),
     (
         "a",
         None,
         errors.UserTypeError,
-        "'a' is None, but a numpy.ndarray of dtype float64 is expected.",
+        "'a' is None, but an array of dtype float64 is expected.",
     ),
     ("out", b"bytes" * 8, errors.UserTypeError, None),
-    ("a", "text", errors.UserTypeError, "'a' is a str, but a numpy.ndarray of dtype float64 is expected."),
-    ("a", {}, errors.UserTypeError, "'a' is a dict, but a numpy.ndarray of dtype float64 is expected."),
+    ("a", "text", errors.UserTypeError, "'a' is a str, but an array of dtype float64 is expected."),
+    ("a", {}, errors.UserTypeError, "'a' is a dict, but an array of dtype float64 is expected."),
     ("a", np.ndarray, errors.UserTypeError, None),
-    ("a", 1.0, errors.UserTypeError, "'a' is a float, but a numpy.ndarray of dtype float64 is expected."),
+    ("a", 1.0, errors.UserTypeError, "'a' is a float, but an array of dtype float64 is expected."),
     ("a", np.float64(1.0), errors.UserTypeError, None),
-    ("a", Broken(), errors.UserTypeError, None),
-    ("a", Liar(), errors.UserTypeError, None),
+    ("a", Broken(), errors.UserBufferError, None),
+    ("a", Liar(), errors.UserBufferError, None),
     ("a", memoryview(b"x" * 32), errors.UserTypeError, None),
     ("a", (i for i in range(3)), errors.UserTypeError, None),
 ]
@@ -390,10 +391,10 @@ def test_memory_that_nobody_has(step):
 
 def test_status_of_init_and_exit():
     kernel = kernels.kernel("state.c")
-    with pytest.raises(errors.UserRuntimeError, match=r"next\(\): the program returned status 20\."):
+    with pytest.raises(errors.UserRuntimeError, match=r"next\(\): the program returned status 4\."):
         kernel(-1)
     assert kernel(99) == 100
-    with pytest.raises(RuntimeError, match="status 21"):
+    with pytest.raises(RuntimeError, match="status 5"):
         kernel.finalize()
     assert kernel(0) == 1
 
@@ -419,3 +420,15 @@ def test_classes_are_pickled_and_derive_from_builtins():
     assert issubclass(errors.Unsupported, NotImplementedError)
     for builtin in (TypeError, ValueError, OverflowError, BufferError, IndexError, RuntimeError, MemoryError):
         assert issubclass(getattr(errors, f"User{builtin.__name__}"), (errors.UserError, builtin))
+
+
+@pytest.mark.parametrize(("n", "error"), [(10**7, MemoryError), (2**31, ValueError), (2**62, ValueError)])
+def test_a_result_that_is_too_big_is_refused_by_the_name_of_the_program(n, error):
+    @fr.program
+    def square(n):
+        return np.zeros((n, n))
+
+    assert square(2).shape == (2, 2)
+    with pytest.raises(error, match=r"^square\(\): A result cannot be made: ") as caught:
+        square(n)
+    assert isinstance(caught.value, fr.UserError)

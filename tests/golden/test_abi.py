@@ -80,7 +80,8 @@ def test_layout(layout):
 
 
 def test_structs_that_a_module_hands_out_begin_with_their_size():
-    own = {"FrExpr", "FrGuard", "FrAliasPair", "FrFact"}  # fixed for this major version
+    # Fixed for this major version, or made by the host.
+    own = {"FrExpr", "FrGuard", "FrAliasPair", "FrFact", "FrStatusText", "FrString", "FrPointers"}
     for name, names in structs().items():
         if name == "FrModule":
             assert names[:2] == ["magic", "size"]

@@ -372,7 +372,7 @@ def test_elements_as_indices_are_checked_whatever_their_type(fn: Any, dtype: Any
             program(np.array([-4], dtype), a)
     elif dtype is np.uint64:
         for huge in (2**63, 2**64 - 1):
-            with pytest.raises((IndexError, ValueError), match=r"out of bounds|does not fit"):
+            with pytest.raises((IndexError, OverflowError), match=r"out of bounds|does not fit"):
                 program(np.array([huge], dtype), a)
 
 

@@ -49,6 +49,15 @@ nb::dict emit_for_python(const Program& program, bool strict_scalars, bool alias
   return to_python(emitted);
 }
 
+nb::dict emit_source_kernel_for_python(const std::string& signature, const std::string& author_text) {
+  EmittedSource emitted;
+  {
+    nb::gil_scoped_release unlocked;
+    emitted = emit_source(complete(signature_from_json(signature)), author_text);
+  }
+  return to_python(emitted);
+}
+
 }  // namespace
 
 void bind_compile(nb::module_& m) {
@@ -56,6 +65,11 @@ void bind_compile(nb::module_& m) {
         nb::arg("alias_version") = false, nb::arg("keep_text") = false, nb::arg("off") = std::set<std::string>{},
         "Run the stages up to C++ text: {source, ingredients, times by stage, text by stage}. FERRULE_DUMP and "
         "FERRULE_PASSES_OFF apply.");
+  m.def("emit_source_kernel", &emit_source_kernel_for_python, nb::arg("signature"), nb::arg("author_text"),
+        "The author's text with the frame that a signature (JSON) asks for: {source, ingredients, times, text}.");
+  m.def(
+      "complete_signature", [](const std::string& json) { return to_json(complete(signature_from_json(json))); },
+      nb::arg("json"), "The canonical JSON of a signature with all that it leaves open filled in, checked.");
   m.def("stage_names", &stage_names);
   m.def("compiler_digest", &compiler_digest);
   m.def(

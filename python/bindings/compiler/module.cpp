@@ -13,6 +13,7 @@ void bind_builder(nb::module_& m);
 void bind_evaluate(nb::module_& m);
 
 NB_MODULE(_compiler, m) {
+  nb::set_leak_warnings(false);  // a daemon thread may be within a call when Python ends
   m.doc() = "Ferrule's compiler: size expressions, ProgramBuilder, Program and the passes over it.";
   ferrule::python::register_errors();
   bind_index(m);

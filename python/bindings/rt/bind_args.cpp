@@ -2,6 +2,10 @@
 
 #include <cstring>
 
+#include "bind_kinds.h"
+#include "element_types.h"
+#include "return_override.h"
+
 namespace ferrule::python {
 namespace {
 
@@ -26,8 +30,12 @@ int32_t symbol_named(const Target& target, PyObject* name) {
   return -1;
 }
 
-Outcome take_symbol(const Target& target, PyObject* name, PyObject* value, Frame& frame, Problem& problem) {
+Outcome take_symbol(const Target& target, PyObject* name, PyObject* value, Attempt& attempt) {
+  Frame& frame = attempt.frame;
+  Problem& problem = attempt.problem;
   const int32_t symbol = symbol_named(target, name);
+  if (symbol < 0 && !target.return_names.empty())
+    if (const auto taken = take_override(target, name, value, attempt)) return *taken;
   if (symbol < 0) return miss(problem, Wrong::UnknownName, -1, name);
   if (!PyLong_Check(value) || PyBool_Check(value)) return miss(problem, Wrong::SymbolKind, -1, value, symbol);
   int overflow = 0;
@@ -40,6 +48,34 @@ Outcome take_symbol(const Target& target, PyObject* name, PyObject* value, Frame
 
 }  // namespace
 
+namespace {
+
+// Item by item, for 1 and 1.0 and True, or 0.0 and -0.0, are not the same. Comparing may run Python code that changes
+// lists.
+int same_items(PyObject* a, PyObject* b) {
+  int same = PySequence_Fast_GET_SIZE(a) == PySequence_Fast_GET_SIZE(b) ? 1 : 0;
+  for (Py_ssize_t i = 0; same == 1 && i < PySequence_Fast_GET_SIZE(a) && i < PySequence_Fast_GET_SIZE(b); ++i) {
+    PyObject* left = Py_NewRef(PySequence_Fast_GET_ITEM(a, i));
+    PyObject* right = Py_NewRef(PySequence_Fast_GET_ITEM(b, i));
+    same = same_value(left, right);
+    Py_DECREF(left);
+    Py_DECREF(right);
+  }
+  return same;
+}
+
+// Keys and values in their order, which loops over a dict see.
+int same_dict(PyObject* a, PyObject* b) {
+  PyObject* left = PyDict_Items(a);
+  PyObject* right = PyDict_Items(b);
+  const int same = left == nullptr || right == nullptr ? -1 : same_items(left, right);
+  Py_XDECREF(left);
+  Py_XDECREF(right);
+  return same;
+}
+
+}  // namespace
+
 int same_value(PyObject* a, PyObject* b) {
   if (a == b) return 1;
   if (Py_TYPE(a) != Py_TYPE(b)) return 0;
@@ -47,14 +83,8 @@ int same_value(PyObject* a, PyObject* b) {
     const double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
     return std::memcmp(&x, &y, sizeof x) == 0;
   }
-  if (PyTuple_CheckExact(a)) {
-    if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return 0;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i) {
-      const int same = same_value(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i));
-      if (same != 1) return same;
-    }
-    return 1;
-  }
+  if (PyTuple_CheckExact(a) || PyList_CheckExact(a)) return same_items(a, b);
+  if (PyDict_CheckExact(a)) return same_dict(a, b);
   PyObject* equal = PyObject_RichCompare(a, b, Py_EQ);
   if (equal == nullptr) return -1;
   const int result = PyBool_Check(equal) ? equal == Py_True : 0;  // an array of answers is no answer
@@ -77,7 +107,8 @@ bool names_in_order(const Target& target, Py_ssize_t nargs, PyObject* kwnames) {
 }
 
 Outcome gather(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, PyObject** given,
-               Frame& frame, Problem& problem) {
+               Attempt& attempt) {
+  Problem& problem = attempt.problem;
   const CallPlan& plan = target.plan();
   const size_t n = plan.args.size();
   const bool cleared = target.args.size() != n;  // a finaliser calls what the garbage collector takes apart
@@ -94,7 +125,7 @@ Outcome gather(const Target& target, PyObject* const* args, Py_ssize_t nargs, Py
     const int32_t i = argument_named(target, name, n_given + static_cast<size_t>(k));
     if (i >= 0 && i < target.n_positional_only) return miss(problem, Wrong::PositionalOnly, i);
     if (i < 0) {
-      const Outcome taken = take_symbol(target, name, value, frame, problem);
+      const Outcome taken = take_symbol(target, name, value, attempt);
       if (taken != Outcome::Done) return taken;
     } else if (given[i] != nullptr) {
       return miss(problem, Wrong::Doubled, i);
@@ -150,12 +181,17 @@ namespace {
 
 // Every case that the quick tests leave: subclasses, other descriptors of the same dtype, layouts that need a look at
 // the strides, None, and everything that is refused.
-Outcome bind_array_slowly(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem) {
+Outcome bind_array_slowly(const Target& target, const ArgPlan& arg, PyObject* object, Attempt& attempt) {
+  Frame& frame = attempt.frame;
+  Problem& problem = attempt.problem;
   if (object == Py_None && arg.optional) {
     bind_none(arg, frame);
     return Outcome::Done;
   }
-  if (!PyArray_Check(object)) return miss(problem, Wrong::NotAnArray, arg.index, object);
+  if (!PyArray_Check(object)) {
+    const bool list = target.plan().coerces && arg.record == nullptr && (PyList_Check(object) || PyTuple_Check(object));
+    return list ? bind_list(target, arg, object, attempt) : bind_foreign_array(target, arg, object, attempt);
+  }
   if (!PyArray_CheckExact(object)) {
     const int masked = is_masked_array(object);
     if (masked < 0) return Outcome::Raised;
@@ -165,7 +201,7 @@ Outcome bind_array_slowly(const Target& target, const ArgPlan& arg, PyObject* ob
     if (other == 1) return miss(problem, Wrong::Subclass, arg.index, object);
   }
   auto* array = reinterpret_cast<PyArrayObject*>(object);
-  if (dtype_of(PyArray_DESCR(array)) != arg.dtype) return miss(problem, Wrong::ArrayDtype, arg.index, object);
+  if (!has_elements_of(arg, PyArray_DESCR(array))) return miss(problem, Wrong::ArrayDtype, arg.index, object);
   const int64_t* shape = shape_of(array);
   const int64_t* strides = strides_of(array);
   frame.arrays[arg.index].shape = shape;  // also where the layout is refused: the sentence shows them
@@ -181,17 +217,17 @@ Outcome bind_array_slowly(const Target& target, const ArgPlan& arg, PyObject* ob
 
 }  // namespace
 
-Outcome bind_array_object(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem) {
+Outcome bind_array_object(const Target& target, const ArgPlan& arg, PyObject* object, Attempt& attempt) {
   const ArgTarget& own = target.args[static_cast<size_t>(arg.index)];
   if (Py_IS_TYPE(object, target.array_type)) [[likely]] {
     auto* array = reinterpret_cast<PyArrayObject*>(object);
     if (PyArray_DESCR(array) == own.descr && PyArray_NDIM(array) == arg.rank &&
         (~PyArray_FLAGS(array) & own.sufficient_flags) == 0) [[likely]]
-      return bind_array(target.plan(), arg, frame, PyArray_DATA(array), shape_of(array), strides_of(array))
+      return bind_array(target.plan(), arg, attempt.frame, PyArray_DATA(array), shape_of(array), strides_of(array))
                  ? Outcome::Done
                  : Outcome::Miss;
   }
-  return bind_array_slowly(target, arg, object, frame, problem);
+  return bind_array_slowly(target, arg, object, attempt);
 }
 
 }  // namespace ferrule::python

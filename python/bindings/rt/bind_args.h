@@ -2,8 +2,8 @@
 // miss leaves no trace and no Python error.
 #pragma once
 
+#include "attempt.h"
 #include "call/bind.h"
-#include "problem.h"
 
 namespace ferrule::python {
 
@@ -17,9 +17,10 @@ inline bool in_declared_order(const Target& target, Py_ssize_t nargs, PyObject* 
 }
 
 // Puts the arguments of a vectorcall in declared order into `given` (one per argument, borrowed): by position, by name,
-// defaults, and nullptr for hidden ones. Symbols given by name go to the frame.
+// defaults, and nullptr for hidden ones. Symbols given by name go to the frame, memory for results to what the attempt
+// borrows.
 Outcome gather(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames, PyObject** given,
-               Frame& frame, Problem& problem);
+               Attempt& attempt);
 
 // The value of a slot, which keeps it alive; null, without an error unless PyErr_Occurred(), where it is unset.
 PyObject* value_of_slot(const Variable& variable);
@@ -69,9 +70,16 @@ inline Outcome check_globals(const Target& target, Problem& problem) {
 Outcome fetch_hidden(const Target& target, PyObject** given, Problem& problem);
 
 // Takes an array by its steps.
-Outcome bind_array_object(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem);
+Outcome bind_array_object(const Target& target, const ArgPlan& arg, PyObject* object, Attempt& attempt);
+
+// Takes an array that is no ndarray, through the first way of exchange that its type offers.
+Outcome bind_foreign_array(const Target& target, const ArgPlan& arg, PyObject* object, Attempt& attempt);
 
 Outcome bind_scalar_object(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem);
+
+// Stores a number by the rules for declared scalars; `strict` refuses conversions. A miss tells ScalarKind or
+// ScalarRange.
+Outcome store_number(const ArgPlan& arg, PyObject* object, bool strict, void* slot, Problem& problem);
 
 // Whether two values that a specialisation depends on are the same: identical, or of one type and equal (floats bit by
 // bit, so that 0.0 is not -0.0 and a NaN is itself). -1 with a Python error set.
@@ -106,7 +114,10 @@ int same_value(PyObject* a, PyObject* b);
 }
 
 inline Outcome miss(Problem& problem, Wrong wrong, int32_t arg, PyObject* object = nullptr, Py_ssize_t got = 0) {
-  problem = {wrong, arg, object, got};
+  problem.wrong = wrong;
+  problem.arg = arg;
+  problem.object = object;
+  problem.got = got;
   return Outcome::Miss;
 }
 

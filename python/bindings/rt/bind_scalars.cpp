@@ -4,6 +4,7 @@
 
 #include "bind_args.h"
 #include "call/scalar.h"
+#include "element_types.h"
 
 namespace ferrule::python {
 namespace {
@@ -16,7 +17,7 @@ std::optional<DType> dtype_of_scalar(PyObject* object) {
     PyErr_Clear();  // a void scalar without a descriptor is no number
     return std::nullopt;
   }
-  const std::optional<DType> dtype = dtype_of(descr);
+  const std::optional<DType> dtype = element_type_of(descr);
   Py_DECREF(descr);
   return dtype;
 }
@@ -77,7 +78,7 @@ Outcome bind_declared_real(const ArgPlan& arg, PyObject* object, bool strict, vo
   const std::optional<DType> numpy = dtype_of_scalar(object);
   const bool plain = PyFloat_CheckExact(object);
   const bool widened = (PyFloat_Check(object) || PyLong_Check(object)) && !PyBool_Check(object);
-  const bool of_numpy = numpy && *numpy != DType::Bool && !is_complex(*numpy);
+  const bool of_numpy = numpy && *numpy != DType::Bool && *numpy != DType::Object && !is_complex(*numpy);
   if (!plain && (strict || !(widened || of_numpy))) return miss(problem, Wrong::ScalarKind, arg.index, object);
   const double value = PyFloat_AsDouble(object);
   if (value == -1.0 && PyErr_Occurred() != nullptr) {
@@ -131,6 +132,10 @@ Outcome bind_exact(const ArgPlan& arg, PyObject* object, void* slot, Problem& pr
 }
 
 }  // namespace
+
+Outcome store_number(const ArgPlan& arg, PyObject* object, bool strict, void* slot, Problem& problem) {
+  return bind_declared(arg, object, strict, slot, problem);
+}
 
 Outcome bind_scalar_object(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem) {
   const CallPlan& plan = target.plan();

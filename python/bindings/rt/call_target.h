@@ -8,13 +8,6 @@
 
 namespace ferrule::python {
 
-// What a miss is reported with; `problem.object` is borrowed from the call.
-struct Attempt {
-  explicit Attempt(const CallPlan& plan) : frame(plan) {}
-  Frame frame;
-  Problem problem;
-};
-
 // How a call ended; `result` is a new reference, null unless it is Done. After a miss nothing has changed.
 struct Called {
   PyObject* result;
@@ -26,13 +19,16 @@ struct Called {
 const ArgTarget* bind_straight_from(const Target& target, size_t first, PyObject* const* given, Frame& frame);
 
 // Arguments that need more than the first sight: scalars, fixed values, uncommon arrays, and all that are refused.
-Outcome bind_other(const Target& target, size_t index, PyObject* object, Frame& frame, Problem& problem);
+Outcome bind_other(const Target& target, size_t index, PyObject* object, Attempt& attempt);
 
 int32_t run_without_gil(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx);
 
 [[gnu::cold]] void raise_failure(const Target& target, int32_t status, const FrCallCtx& ctx);
 
-Called run_for_results(const Target& target, Fit fit, PyObject* const* given, Frame& frame);
+Called run_for_results(const Target& target, Fit fit, PyObject* const* given, Attempt& attempt);
+
+// The same where the plan is `involved`: callbacks, results that own objects, memory that the caller gave.
+Called run_involved(const Target& target, Fit fit, PyObject* const* given, Attempt& attempt);
 
 // Keywords in another order, symbols by name, defaults, hidden arrays.
 template <bool kRuns>
@@ -45,33 +41,19 @@ inline bool releases_gil(const Target& target, const Frame& frame) {
   return target.handle->is_long(frame);
 }
 
-[[gnu::always_inline]] inline Outcome bind_all(const Target& target, PyObject* const* given, Frame& frame,
-                                               Problem& problem) {
-  const ArgTarget* own = bind_straight_from(target, 0, given, frame);
-  while (own != target.args.data() + target.args.size()) [[unlikely]] {
-    const auto i = static_cast<size_t>(own - target.args.data());
-    const Outcome bound = bind_other(target, i, given[i], frame, problem);
-    if (bound != Outcome::Done) return bound;
-    own = bind_straight_from(target, i + 1, given, frame);
-  }
-  return Outcome::Done;
-}
-
 // The run itself, with or without the interpreter's lock. False with a Python error set.
 [[gnu::always_inline]] inline bool run(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx) {
   const int32_t status =
       releases_gil(target, frame) ? run_without_gil(target, fit, frame, ctx) : target.handle->run(frame, fit, ctx);
   if (status == FR_OK) [[likely]]
     return true;
+  if (!target.error_check && (status < 0 || status >= FR_STATUS_USER)) return true;
   raise_failure(target, status, ctx);
   return false;
 }
 
-// Arguments in declared order, to how the call may run.
-[[gnu::always_inline]] inline Outcome bind(const Target& target, PyObject* const* given, Attempt& attempt, Fit& fit) {
-  const Outcome bound = bind_all(target, given, attempt.frame, attempt.problem);
-  if (bound != Outcome::Done) [[unlikely]]
-    return bound;
+// What follows the binding of each argument, to how the call may run.
+[[gnu::always_inline]] inline Outcome finish(const Target& target, Attempt& attempt, Fit& fit) {
   fit = finish_binding(target.plan(), attempt.frame);
   if (fit == Fit::Refused) [[unlikely]]
     return Outcome::Miss;
@@ -82,18 +64,31 @@ inline bool releases_gil(const Target& target, const Frame& frame) {
   return Outcome::Done;
 }
 
-// `kRuns`: false to stop after the checks.
+// Runs a call whose arguments are bound. `kRuns`: false to stop after the checks.
 template <bool kRuns>
-[[gnu::always_inline]] inline Called bind_and_run(const Target& target, PyObject* const* given, Attempt& attempt) {
+[[gnu::always_inline]] inline Called finish_and_run(const Target& target, PyObject* const* given, Attempt& attempt) {
   Fit fit;
-  const Outcome bound = bind(target, given, attempt, fit);
+  const Outcome bound = finish(target, attempt, fit);
   if (!kRuns || bound != Outcome::Done) [[unlikely]]
     return {nullptr, bound};
-  if (!target.plan().returns_none) return run_for_results(target, fit, given, attempt.frame);
+  if (!target.plan().returns_none) return run_for_results(target, fit, given, attempt);
   FrCallCtx ctx(target.plan().module);
   if (!run(target, fit, attempt.frame, ctx)) [[unlikely]]
     return {nullptr, Outcome::Raised};
   return {Py_NewRef(Py_None), Outcome::Done};
+}
+
+// Binds the arguments from `own` on, which did not fit at first sight, and runs. What the call borrowed is given back
+// unless it is a miss, whose sentence needs it.
+template <bool kRuns>
+Called bind_others_and_run(const Target& target, const ArgTarget* own, PyObject* const* given, Attempt& attempt);
+
+template <bool kRuns>
+[[gnu::always_inline]] inline Called bind_and_run(const Target& target, PyObject* const* given, Attempt& attempt) {
+  const ArgTarget* own = bind_straight_from(target, 0, given, attempt.frame);
+  if (own != target.args.data() + target.args.size()) [[unlikely]]
+    return bind_others_and_run<kRuns>(target, own, given, attempt);
+  return finish_and_run<kRuns>(target, given, attempt);
 }
 
 // Calls `target` with the arguments of a vectorcall, which the caller keeps alive meanwhile. C++ exceptions pass.

@@ -6,8 +6,10 @@
 #include "../common/errors.h"
 #include "call_target.h"
 #include "object_support.h"
+#include "quick_call.h"
 #include "small_buffer.h"
 #include "specialisation.h"
+#include "watch.h"
 
 namespace ferrule::python {
 namespace {
@@ -36,6 +38,8 @@ inline Called try_one(PyObject* specialisation, PyObject* const* args, Py_ssize_
   try {
     Attempt attempt(target_of(specialisation).plan());
     called = attempt_call<true>(target_of(specialisation), args, nargs, kwnames, attempt);
+    if (called.outcome == Outcome::Miss) [[unlikely]]
+      attempt.give_back();
   } catch (...) {
     raise_current_exception();
   }
@@ -83,17 +87,34 @@ PyObject* call_miss(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
   return call_miss(self, args, nargs, kwnames);
 }
 
-PyObject* function_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+// `nobody_looks`: of those who watch calls.
+template <bool nobody_looks>
+PyObject* call_function(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   FunctionObject* function = as_function(self);
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
   PyObject* const current = function->current;
+  if (!nobody_looks && is_watched()) [[unlikely]]
+    return call_watched(self, args, nargs, kwnames);
   if (current == nullptr) [[unlikely]]
     return call_others(self, args, nargs, kwnames, nullptr);
+  // Nothing of Python runs in a quick call, so that nobody clears the list meanwhile.
+  const Target& target = target_of(current);
+  PyObject* result;
+  if (target.quick && in_declared_order(target, nargs, kwnames) && quick_call(target, args, result)) [[likely]]
+    return result;
   if (function->annotated) return call_one(current, args, nargs, kwnames);
   const Called called = try_one(current, args, nargs, kwnames);
   if (called.outcome == Outcome::Miss) [[unlikely]]
     return call_others(self, args, nargs, kwnames, current);
   return called.result;
+}
+
+PyObject* function_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  return call_function<false>(self, args, nargsf, kwnames);
+}
+
+PyObject* function_call_unwatched(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return call_function<true>(self, args, static_cast<size_t>(nargs), kwnames);
 }
 
 PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {
@@ -279,6 +300,8 @@ PyObject* function_init_subclass(PyObject* type, PyObject*) {
 }
 
 PyMethodDef function_methods[] = {
+    {"_call_unwatched", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function_call_unwatched)),
+     METH_FASTCALL | METH_KEYWORDS, "_call_unwatched(*args, **kwargs)\n--\n\nThe call without those who watch it."},
     {"_add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function_add)), METH_VARARGS | METH_KEYWORDS,
      "_add(kernel, globals_guard=None, hidden=None, statics=None, defaults=None, overlap_only=False, "
      "finish=None,\n     positional_only=0)\n--\n\n"

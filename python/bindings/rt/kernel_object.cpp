@@ -6,8 +6,11 @@
 #include "../common/errors.h"
 #include "base/entries.h"
 #include "call_target.h"
+#include "kernel_methods.h"
 #include "object_support.h"
+#include "quick_call.h"
 #include "small_buffer.h"
+#include "watch.h"
 
 namespace ferrule::python {
 namespace {
@@ -18,7 +21,14 @@ KernelObject* as_kernel(PyObject* self) { return reinterpret_cast<KernelObject*>
 const CallPlan& plan_of(PyObject* self) { return as_kernel(self)->target->plan(); }
 
 PyObject* kernel_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  return call_or_raise(*as_kernel(self)->target, args, PyVectorcall_NARGS(nargsf), kwnames);
+  const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+  if (is_watched() || as_kernel(self)->watched) [[unlikely]]
+    return call_watched(self, args, nargs, kwnames);
+  const Target& target = *as_kernel(self)->target;
+  PyObject* result;
+  if (target.quick && in_declared_order(target, nargs, kwnames) && quick_call(target, args, result)) [[likely]]
+    return result;
+  return call_or_raise(target, args, nargs, kwnames);
 }
 
 PyObject* new_kernel(PyTypeObject* type, std::shared_ptr<const Module> module) {
@@ -28,7 +38,10 @@ PyObject* new_kernel(PyTypeObject* type, std::shared_ptr<const Module> module) {
   kernel->vectorcall = kernel_call;
   try {
     kernel->target = new Target;
-    if (fill_target(*kernel->target, std::make_shared<Handle>(std::move(module)))) return self;
+    if (fill_target(*kernel->target, std::make_shared<Handle>(std::move(module)))) {
+      kernel->target->quick = may_be_quick(*kernel->target);
+      return self;
+    }
   } catch (...) {
     raise_current_exception();
   }
@@ -153,49 +166,6 @@ int set_release_gil(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
-PyObject* raise_status(PyObject* self, int32_t status) {
-  if (status == FR_OK) Py_RETURN_NONE;
-  try {
-    raise_from(as_kernel(self)->target->handle->failure(status, {}));
-  } catch (...) {
-    raise_current_exception();
-  }
-  return nullptr;
-}
-
-PyObject* kernel_initialize(PyObject* self, PyObject* args, PyObject* kwargs) {
-  const FrModule& module = *plan_of(self).module;
-  if (PyTuple_GET_SIZE(args) != 0) {
-    PyErr_SetString(PyExc_TypeError, "Sizes are given by name.");
-    return nullptr;
-  }
-  SmallBuffer<int64_t, 32> symbols(module.n_symbols);
-  Py_ssize_t used = 0;
-  for (uint32_t s = 0; s < module.n_symbols; ++s) {
-    symbols[s] = 0;
-    PyObject* value = kwargs != nullptr ? PyDict_GetItemString(kwargs, entry_at(module.symbols, s).name) : nullptr;
-    if (value == nullptr) continue;
-    symbols[s] = PyLong_AsLongLong(value);
-    if (symbols[s] == -1 && PyErr_Occurred() != nullptr) return nullptr;
-    ++used;
-  }
-  if (kwargs != nullptr && used != PyDict_GET_SIZE(kwargs)) {
-    PyErr_Format(PyExc_TypeError, "'%s' has no such size among %R.", module.name, kwargs);
-    return nullptr;
-  }
-  const std::shared_ptr<Handle> handle = as_kernel(self)->target->handle;
-  int32_t status;
-  Py_BEGIN_ALLOW_THREADS status = handle->initialize(symbols.data());
-  Py_END_ALLOW_THREADS return raise_status(self, status);
-}
-
-PyObject* kernel_finalize(PyObject* self, PyObject*) {
-  const std::shared_ptr<Handle> handle = as_kernel(self)->target->handle;
-  int32_t status;
-  Py_BEGIN_ALLOW_THREADS status = handle->finalize();
-  Py_END_ALLOW_THREADS return raise_status(self, status);
-}
-
 PyObject* kernel_set_sites(PyObject* self, PyObject* sites) {
   PyObject* entries = PySequence_Tuple(sites);
   if (entries == nullptr) return nullptr;
@@ -224,12 +194,63 @@ PyObject* kernel_init_subclass(PyObject* type, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* kernel_call_unwatched(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  return call_or_raise(*as_kernel(self)->target, args, nargs, kwnames);
+}
+
+// The refusal of a call that would be refused, and nothing else.
+PyObject* kernel_check(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) try {
+  const Target& target = *as_kernel(self)->target;
+  Attempt attempt(target.plan());
+  const GivenBack ended{attempt};
+  const Called called = attempt_call<false>(target, args, nargs, kwnames, attempt);
+  if (called.outcome == Outcome::Done) Py_RETURN_NONE;
+  if (called.outcome == Outcome::Miss) raise_miss(target, attempt.frame, attempt.problem);
+  return nullptr;
+} catch (...) {
+  raise_current_exception();
+  return nullptr;
+}
+
+PyObject* get_watched(PyObject* self, void*) { return PyBool_FromLong(as_kernel(self)->watched); }
+
+int set_watched(PyObject* self, PyObject* value, void*) {
+  const int given = value == nullptr ? -1 : PyObject_IsTrue(value);
+  if (given >= 0) as_kernel(self)->watched = given == 1;
+  return given >= 0 ? 0 : -1;
+}
+
+PyObject* get_error_check(PyObject* self, void*) { return PyBool_FromLong(as_kernel(self)->target->error_check); }
+
+int set_error_check(PyObject* self, PyObject* value, void*) {
+  if (value == nullptr || !PyBool_Check(value)) {
+    PyErr_SetString(PyExc_TypeError, "'error_check' is True or False.");
+    return -1;
+  }
+  as_kernel(self)->target->error_check = value == Py_True;
+  return 0;
+}
+
 PyMethodDef kernel_methods[] = {
-    {"initialize", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(kernel_initialize)),
-     METH_VARARGS | METH_KEYWORDS,
-     "initialize(**sizes)\n--\n\nRuns the program's initialisation, once; the first call does it otherwise."},
+    {"_call_unwatched", with_keywords(kernel_call_unwatched), METH_FASTCALL | METH_KEYWORDS,
+     "_call_unwatched(*args, **kwargs)\n--\n\nThe call without those who watch it."},
+    {"_check", with_keywords(kernel_check), METH_FASTCALL | METH_KEYWORDS,
+     "_check(*args, **kwargs)\n--\n\nAll checks of a call; raises what it would raise before it runs, runs nothing."},
+    {"initialize", with_keywords(kernel_initialize), METH_FASTCALL | METH_KEYWORDS,
+     "initialize(*args, **kwargs)\n--\n\nRuns the program's initialisation, once; the first call does it otherwise. "
+     "Takes the sizes by name, or the arguments of a call. Other persistent sizes than those of the first time are a "
+     "ValueError."},
     {"finalize", kernel_finalize, METH_NOARGS,
-     "finalize()\n--\n\nWaits for running calls and releases the program's state; a later call initialises again."},
+     "finalize()\n--\n\nWaits for running calls, releases the program's state and lets go of the workspaces; a later "
+     "call initialises again."},
+    {"workspace_sizes", with_keywords(kernel_workspace_sizes), METH_FASTCALL | METH_KEYWORDS,
+     "workspace_sizes(*args, **kwargs)\n--\n\nBytes by name that a call with these sizes or arguments needs of each "
+     "workspace."},
+    {"set_workspace", kernel_set_workspace, METH_VARARGS,
+     "set_workspace(name, buffer)\n--\n\nGives the handle writable contiguous memory, kept until finalize() or another "
+     "one; None takes it back. Size and alignment are checked at each call, which holds the workspaces alone."},
+    {"user_call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(kernel_user_call)), METH_FASTCALL,
+     "user_call(*args)\n--\n\nThe call with arguments in the nested layout of the signature's user_args."},
     {"_set_sites", kernel_set_sites, METH_O,
      "_set_sites(sites)\n--\n\nLocations and messages, by the numbers that the program's errors carry."},
     {"__init_subclass__", kernel_init_subclass, METH_NOARGS | METH_CLASS, nullptr},
@@ -244,6 +265,9 @@ PyGetSetDef kernel_getset[] = {
     {"facts", get_facts, nullptr, "How the module was built: compiler, flags, target, CPU features.", nullptr},
     {"release_gil", get_release_gil, set_release_gil, "'auto' (long runs let other threads in), True or False.",
      nullptr},
+    {"error_check", get_error_check, set_error_check,
+     "Whether a status of the author's function other than success raises; True unless it is set.", nullptr},
+    {"_watched", get_watched, set_watched, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef kernel_members[] = {

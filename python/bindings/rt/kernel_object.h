@@ -12,6 +12,7 @@ struct KernelObject {
   PyObject* dict;
   PyObject* weakrefs;
   Target* target;
+  bool watched;  // by hooks of its own
 };
 
 // Makes the type and adds it to a module; false with a Python error set.

@@ -47,6 +47,7 @@ std::optional<DType> dtype_of(const PyArray_Descr* descr) {
 }
 
 PyArray_Descr* descr_of(DType dtype) {
+  if (static_cast<int>(dtype) >= kDTypeCount) return nullptr;
   static_assert(sizeof(long) == 8, "NPY_LONG is int64 here");
   constexpr int kNumbers[kDTypeCount] = {NPY_BOOL,  NPY_BYTE,   NPY_SHORT,  NPY_INT,    NPY_LONG,
                                          NPY_UBYTE, NPY_USHORT, NPY_UINT,   NPY_ULONG,  NPY_HALF,

@@ -26,7 +26,7 @@ bool import_numpy_api();
 // The dtype of a descriptor in native byte order; empty for what kernels do not take.
 std::optional<DType> dtype_of(const PyArray_Descr* descr);
 
-// A new reference to NumPy's descriptor; null for bfloat16, which NumPy does not have.
+// A new reference to NumPy's descriptor; null for bfloat16 and what element_types.h knows, which NumPy does not have.
 PyArray_Descr* descr_of(DType dtype);
 
 // Whether the array is a numpy.ma.MaskedArray; -1 with a Python error set.

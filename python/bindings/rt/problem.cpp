@@ -6,6 +6,7 @@
 
 #include "../common/errors.h"
 #include "call/refuse.h"
+#include "element_types.h"
 
 namespace ferrule::python {
 namespace {
@@ -23,38 +24,34 @@ std::string text_of_object(PyObject* text) {
   return result;
 }
 
-std::string short_repr(PyObject* object) {
-  std::string text = text_of_object(PyObject_Repr(object));
-  return text.size() > 80 ? text.substr(0, 77) + "..." : text;
-}
-
-// "a list", "an int", "None".
-std::string kind_of_object(PyObject* object) {
-  if (object == Py_None) return "None";
-  const std::string name = text_of_object(PyType_GetName(Py_TYPE(object)));
-  const bool vowel = name.find_first_of("aeiouAEIOU") == 0 || name == "ndarray";
-  return (vowel ? "an " : "a ") + name;
-}
-
 std::string dtype_sentence(const Target& target, const Problem& problem) {
   const ArgPlan& arg = target.plan().args[static_cast<size_t>(problem.arg)];
   const char* name = arg.declared->name;
   PyArray_Descr* descr = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(problem.object));
+  if (arg.record != nullptr) return record_difference(name, *arg.record, descr);
   const std::string got = text_of_object(PyObject_Str(reinterpret_cast<PyObject*>(descr)));
   if (!PyArray_ISNBO(descr->byteorder))
     return fmt::format("'{}' has dtype {} in foreign byte order, but native {} is expected; pass {}.astype('{}').",
                        name, got, name_of(arg.dtype), name, name_of(arg.dtype));
-  return fmt::format("'{}' has dtype {}, but {} is expected.", name, got, name_of(arg.dtype));
+  std::string missing;
+  if (arg.dtype == DType::BF16 || is_float8(arg.dtype)) {
+    PyObject* type = ml_class(arg.dtype, true);
+    if (type == nullptr) missing = "; its dtype comes from ml_dtypes, which is not installed";
+    Py_XDECREF(type);
+    PyErr_Clear();  // the refusal is what the caller hears of
+  }
+  return fmt::format("'{}' has dtype {}, but {} is expected{}.", name, got, name_of(arg.dtype), missing);
 }
 
 std::string not_an_array(const ArgPlan& arg, PyObject* object) {
   const char* name = arg.declared->name;
   std::string hint;
   if (PyList_Check(object) || PyTuple_Check(object) || PyRange_Check(object) ||
-      PyObject_HasAttrString(object, "__array__") || PyObject_HasAttrString(object, "__dlpack__") ||
-      PyObject_CheckBuffer(object))
+      (!PyType_Check(object) && PyObject_HasAttrString(object, "__array__")))
     hint = fmt::format("; pass numpy.asarray({})", name);
-  return fmt::format("'{}' is {}, but a numpy.ndarray of dtype {} is expected{}.", name, kind_of_object(object),
+  else if (PyCapsule_CheckExact(object))
+    hint = fmt::format("; pass ferrule.from_dlpack({})", name);
+  return fmt::format("'{}' is {}, but an array of dtype {} is expected{}.", name, kind_of_object(object),
                      name_of(arg.dtype), hint);
 }
 
@@ -137,6 +134,18 @@ Sentence sentence(const Target& target, const Problem& p) {
 }
 
 }  // namespace
+
+std::string short_repr(PyObject* object) {
+  std::string text = text_of_object(PyObject_Repr(object));
+  return text.size() > 80 ? text.substr(0, 77) + "..." : text;
+}
+
+std::string kind_of_object(PyObject* object) {
+  if (object == Py_None) return "None";
+  const std::string name = text_of_object(PyType_GetName(Py_TYPE(object)));
+  const bool vowel = name.find_first_of("aeiouAEIOU") == 0 || name == "ndarray";
+  return (vowel ? "an " : "a ") + name;
+}
 
 void raise_miss(const Target& target, const Frame& frame, const Problem& problem) {
   try {

@@ -4,6 +4,7 @@
 #include <Python.h>
 
 #include <cstdint>
+#include <string>
 
 #include "call/frame.h"
 #include "target.h"
@@ -31,7 +32,8 @@ enum class Wrong : uint8_t {
 
 // Valid while the call runs: the objects are borrowed.
 struct Problem {
-  Wrong wrong = Wrong::Nothing;  // the others are set with it
+  Wrong wrong = Wrong::Nothing;  // arg, object and got are set with it
+  bool borrows = false;          // the call holds something of arguments that are not ndarrays (attempt.h)
   int32_t arg;
   PyObject* object;
   Py_ssize_t got;
@@ -40,6 +42,11 @@ struct Problem {
 // How an attempt to call ended. Miss: nothing happened, and Problem or Frame::mismatch tell why. Raised: a Python error
 // is set.
 enum class Outcome : uint8_t { Done, Miss, Raised };
+
+// "a list", "an int", "None".
+std::string kind_of_object(PyObject* object);
+// At most 80 characters.
+std::string short_repr(PyObject* object);
 
 // Sets the Python error for a miss.
 void raise_miss(const Target& target, const Frame& frame, const Problem& problem);

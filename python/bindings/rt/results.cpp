@@ -1,19 +1,16 @@
 #include "results.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
+#include <utility>
 
 #include "../common/errors.h"
+#include "array_object.h"
 #include "call/scalar.h"
 
 namespace ferrule::python {
 namespace {
-
-// A new array of NumPy's own memory, in C order. The descriptor reference is taken anew.
-PyObject* new_array(PyArray_Descr* descr, int rank, const int64_t* shape) {
-  Py_INCREF(descr);
-  return PyArray_NewFromDescr(&PyArray_Type, descr, rank, reinterpret_cast<const npy_intp*>(shape), nullptr, nullptr, 0,
-                              nullptr);
-}
 
 // An array over foreign memory that `base` (a reference, taken also on failure) keeps alive.
 PyObject* array_over(PyArray_Descr* descr, int rank, const int64_t* shape, const int64_t* byte_strides, void* data,
@@ -40,22 +37,43 @@ PyObject* dynamic_array(PyArray_Descr* descr, MadeReturn& made) {
                     owner);
 }
 
-PyObject* view_of(const ArgPlan& arg, void* pointer, PyObject* viewed, MadeReturn& made) {
-  for (int64_t& stride : made.strides) stride *= arg.item;
-  auto* array = reinterpret_cast<PyArrayObject*>(viewed);
-  return array_over(PyArray_DESCR(array), static_cast<int>(made.shape.size()), made.shape.data(), made.strides.data(),
-                    static_cast<char*>(pointer) + made.byte_offset, PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE,
-                    Py_NewRef(viewed));
+// What keeps the memory of a viewed argument: itself, or for other objects than ndarrays an fr.Array that holds what
+// the object lends, for the call gives its own loan back.
+PyObject* base_of_view(const Target& target, const ArgPlan& arg, void* pointer, PyObject* viewed, bool* writable) {
+  if (PyArray_Check(viewed)) {
+    *writable = PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject*>(viewed));
+    return Py_NewRef(viewed);
+  }
+  const char* name = target.plan().module->name;
+  PyObject* base = as_array(viewed, name, arg.declared->name);
+  if (base == nullptr) return nullptr;
+  *writable = array_of(base)->writable;
+  if (array_of(base)->data == pointer) return base;
+  Py_DECREF(base);
+  raise_from(
+      user_error(fmt::format("{}(): '{}' has other memory each time that it is exported, so no view of it can be "
+                             "returned; pass numpy.asarray({}).",
+                             name, arg.declared->name, arg.declared->name),
+                 Builtin::Buffer));
+  return nullptr;
 }
 
-PyObject* weak_scalar(DType dtype, const void* slot) {
-  if (dtype == DType::Bool) return PyBool_FromLong(read_as<uint8_t>(slot));
-  if (dtype == DType::U64) return PyLong_FromUnsignedLongLong(read_as<uint64_t>(slot));
-  if (is_integer(dtype)) return PyLong_FromLongLong(scalar_as_int(slot, dtype));
-  if (is_float(dtype)) return PyFloat_FromDouble(scalar_as_double(slot, dtype));
-  if (dtype == DType::C128)
-    return PyComplex_FromDoubles(read_as<double>(slot), read_as<double>(static_cast<const char*>(slot) + 8));
-  return PyComplex_FromDoubles(read_as<float>(slot), read_as<float>(static_cast<const char*>(slot) + 4));
+PyObject* view_of(const Target& target, const ArgPlan& arg, void* pointer, PyObject* viewed, MadeReturn& made) {
+  for (int64_t& stride : made.strides) stride *= arg.item;
+  bool writable = false;
+  PyObject* base = base_of_view(target, arg, pointer, viewed, &writable);
+  if (base == nullptr) return nullptr;
+  PyArray_Descr* descr = nullptr;
+  if (PyArray_Check(viewed)) {
+    descr = PyArray_DESCR(reinterpret_cast<PyArrayObject*>(viewed));
+    Py_INCREF(descr);
+  } else {
+    descr = descr_of(arg.dtype);  // NumPy has it: it is that of a result
+  }
+  PyObject* view = array_over(descr, static_cast<int>(made.shape.size()), made.shape.data(), made.strides.data(),
+                              static_cast<char*>(pointer) + made.byte_offset, writable ? NPY_ARRAY_WRITEABLE : 0, base);
+  Py_DECREF(descr);
+  return view;
 }
 
 PyObject* made_result(const Target& target, size_t index, Frame& frame, FrCallCtx& ctx, PyObject* const* given) {
@@ -64,11 +82,18 @@ PyObject* made_result(const Target& target, size_t index, Frame& frame, FrCallCt
     if (made.index != static_cast<int32_t>(index)) continue;
     if (made.data != nullptr) return dynamic_array(target.return_descrs[index], made);
     const ArgPlan& arg = target.plan().args[static_cast<size_t>(made.arg)];
-    return view_of(arg, frame.pointers[made.arg], given[made.arg], made);
+    return view_of(target, arg, frame.pointers[made.arg], given[made.arg], made);
   }
   raise_from(internal_error(std::string(target.plan().module->name) + "() ended without making its result " +
                             (r.declared->name != nullptr ? r.declared->name : std::to_string(index)) + "."));
   return nullptr;
+}
+
+// A handle that the native function gave, or the struct that it filled.
+PyObject* struct_or_object(DType dtype, const void* slot, PyObject*& made) {
+  if (dtype == DType::Record) return PyArray_Return(reinterpret_cast<PyArrayObject*>(std::exchange(made, nullptr)));
+  PyObject* handle = read_as<PyObject*>(slot);
+  return Py_NewRef(handle != nullptr ? handle : Py_None);
 }
 
 PyObject* build_one(const Target& target, size_t index, Frame& frame, FrCallCtx& ctx, PyObject* const* given,
@@ -79,7 +104,8 @@ PyObject* build_one(const Target& target, size_t index, Frame& frame, FrCallCtx&
     case FR_RETURN_ARRAY:
       return std::exchange(made[index], nullptr);
     case FR_RETURN_SCALAR:
-      if ((r.declared->flags & FR_RETURN_WEAK) != 0) return weak_scalar(r.dtype, slot);
+      if ((r.declared->flags & FR_RETURN_WEAK) != 0) return python_number(r.dtype, slot);
+      if (r.dtype >= DType::Record) return struct_or_object(r.dtype, slot, made[index]);
       return PyArray_Scalar(const_cast<void*>(slot), target.return_descrs[index], nullptr);
     case FR_RETURN_ARGUMENT:
       return Py_NewRef(given[r.arg]);
@@ -90,7 +116,34 @@ PyObject* build_one(const Target& target, size_t index, Frame& frame, FrCallCtx&
   }
 }
 
+// NumPy's refusal to make an array, which is the Python error now, as one of the call.
+void refuse_result(const Target& target) {
+  const Builtin builtin = PyErr_ExceptionMatches(PyExc_MemoryError) ? Builtin::Memory : Builtin::Value;
+  nanobind::python_error raised;
+  raise_from(user_error(fmt::format("{}(): A result cannot be made: {}", target.plan().module->name,
+                                    nanobind::str(raised.value()).c_str()),
+                        builtin));
+}
+
 }  // namespace
+
+PyObject* new_array(const Target& target, PyArray_Descr* descr, int rank, const int64_t* shape) {
+  Py_INCREF(descr);
+  PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descr, rank, reinterpret_cast<const npy_intp*>(shape), nullptr,
+                                         nullptr, 0, nullptr);
+  if (array == nullptr) refuse_result(target);
+  return array;
+}
+
+PyObject* python_number(DType dtype, const void* slot) {
+  if (dtype == DType::Bool) return PyBool_FromLong(read_as<uint8_t>(slot));
+  if (dtype == DType::U64) return PyLong_FromUnsignedLongLong(read_as<uint64_t>(slot));
+  if (is_integer(dtype)) return PyLong_FromLongLong(scalar_as_int(slot, dtype));
+  if (is_float(dtype)) return PyFloat_FromDouble(scalar_as_double(slot, dtype));
+  if (dtype == DType::C128)
+    return PyComplex_FromDoubles(read_as<double>(slot), read_as<double>(static_cast<const char*>(slot) + 8));
+  return PyComplex_FromDoubles(read_as<float>(slot), read_as<float>(static_cast<const char*>(slot) + 4));
+}
 
 bool allocate_results(const Target& target, Frame& frame, PyObject** made) {
   const CallPlan& plan = target.plan();
@@ -100,7 +153,7 @@ bool allocate_results(const Target& target, Frame& frame, PyObject** made) {
     made[i] = nullptr;
     frame.pointers[n_args + i] = nullptr;
     if (r.kind == FR_RETURN_ARRAY) {
-      made[i] = new_array(target.return_descrs[i], r.rank, frame.extents() + r.first_extent);
+      made[i] = new_array(target, target.return_descrs[i], r.rank, frame.extents() + r.first_extent);
       if (made[i] == nullptr) {
         for (size_t k = 0; k < i; ++k) Py_XDECREF(made[k]);
         return false;

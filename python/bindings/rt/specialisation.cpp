@@ -1,6 +1,7 @@
 #include "specialisation.h"
 
 #include "../common/errors.h"
+#include "quick_call.h"
 
 namespace ferrule::python {
 namespace {
@@ -63,8 +64,10 @@ PyObject* make_specialisation(PyObject* kernel, bool exact, bool overlap_only, P
     s->target->n_positional_only = n_positional_only;
     if (finish != nullptr && finish != Py_None) s->target->finish = Py_NewRef(finish);
     s->target->release_gil = own.release_gil;
-    if (fill_target(*s->target, own.handle) && specialise_target(*s->target, statics, defaults, globals, hidden))
+    if (fill_target(*s->target, own.handle) && specialise_target(*s->target, statics, defaults, globals, hidden)) {
+      s->target->quick = may_be_quick(*s->target);
       return self;
+    }
   } catch (...) {
     raise_current_exception();
   }

@@ -3,6 +3,9 @@
 #include <cstring>
 
 #include "base/entries.h"
+#include "element_types.h"
+#include "load/module.h"
+#include "runtime/host.h"
 
 namespace ferrule::python {
 namespace {
@@ -46,6 +49,18 @@ bool take_axes(const ArgPlan& plan, uint32_t n_symbols, ArgTarget& arg) {
   return true;
 }
 
+// Structs are compared field by field, and without ml_dtypes no ndarray has its dtypes: those get no descriptor.
+bool take_descr(const ArgPlan& plan, ArgTarget& arg) {
+  if (plan.dtype == DType::Record) return true;
+  if (plan.dtype == DType::BF16 || is_float8(plan.dtype)) {
+    PyObject* type = ml_class(plan.dtype, true);
+    if (type == nullptr) return PyErr_Occurred() == nullptr;
+    Py_DECREF(type);
+  }
+  arg.descr = new_descr(plan.dtype, "", plan.declared->name);
+  return arg.descr != nullptr;
+}
+
 bool fill_argument(const ArgPlan& plan, uint32_t n_symbols, ArgTarget& arg) {
   if (!plan.hidden) {
     arg.name = interned(plan.declared->name);
@@ -59,11 +74,7 @@ bool fill_argument(const ArgPlan& plan, uint32_t n_symbols, ArgTarget& arg) {
     arg.fallback = value;
   }
   if (plan.kind != FR_ARG_ARRAY) return true;
-  arg.descr = descr_of(plan.dtype);
-  if (arg.descr == nullptr) {
-    PyErr_Format(PyExc_NotImplementedError, "'%s' has dtype bfloat16, which NumPy does not have.", plan.declared->name);
-    return false;
-  }
+  if (!take_descr(plan, arg)) return false;
   arg.rank = plan.rank;
   arg.item = plan.item;
   const bool f = plan.layout == FR_LAYOUT_F || (plan.layout == FR_LAYOUT_INNER && plan.inner_axis != plan.rank - 1);
@@ -171,6 +182,7 @@ bool fill_target(Target& target, std::shared_ptr<Handle> handle) {
   const CallPlan& plan = target.plan();
   target.args.resize(plan.args.size());
   target.array_type = &PyArray_Type;
+  target.host = host_table();
   if (plan.n_positional == plan.args.size()) target.n_by_position = static_cast<Py_ssize_t>(plan.args.size());
   for (size_t i = 0; i < plan.args.size(); ++i)
     if (!fill_argument(plan.args[i], plan.module->n_symbols, target.args[i])) return false;
@@ -181,11 +193,14 @@ bool fill_target(Target& target, std::shared_ptr<Handle> handle) {
     target.symbol_names.push_back(name);
   }
   for (const ReturnPlan& r : plan.returns) {
-    target.return_descrs.push_back(descr_of(r.dtype));
-    if (target.return_descrs.back() != nullptr) continue;
-    if (!PyErr_Occurred())
-      PyErr_SetString(PyExc_NotImplementedError, "Results of dtype bfloat16 need a dtype that NumPy does not have.");
-    return false;
+    const char* name = r.declared->name != nullptr ? r.declared->name : "";
+    const std::string literal(fact_of(*plan.module, std::string("record:") + name));
+    target.return_descrs.push_back(
+        new_descr(r.dtype, literal.c_str(), std::string(plan.module->name) + "(): the result '" + name + "'"));
+    if (target.return_descrs.back() == nullptr) return false;
+    if (name[0] == '\0') continue;
+    target.return_names.push_back(interned(name));
+    if (target.return_names.back() == nullptr) return false;
   }
   return true;
 }
@@ -242,6 +257,7 @@ void clear_target(Target& target) {
     Py_XDECREF(a.fixed);
   }
   for (PyObject* name : old.symbol_names) Py_XDECREF(name);
+  for (PyObject* name : old.return_names) Py_XDECREF(name);
   Py_XDECREF(old.seen_names);
   Py_XDECREF(old.finish);
   for (PyArray_Descr* descr : old.return_descrs) Py_XDECREF(descr);

@@ -61,9 +61,12 @@ struct Target {
   std::vector<ArgTarget> args;
   std::vector<PyObject*> symbol_names;  // interned; null for symbols that cannot be given by keyword
   std::vector<PyArray_Descr*> return_descrs;
+  std::vector<PyObject*> return_names;  // interned; none where the results have no names
   std::vector<GlobalGuard> globals;
   std::vector<HiddenArray> hidden;
   ReleaseGil release_gil = ReleaseGil::Auto;
+  bool quick = false;       // quick_call.h takes most calls
+  bool error_check = true;  // a status of the author's function is an error
   bool exact = false;
   bool overlap_only = false;  // slow but right for overlapping arguments: others have a faster specialisation
   bool has_hidden = false;
@@ -76,7 +79,8 @@ struct Target {
   mutable Py_ssize_t seen_nargs = 0;
 
   const CallPlan* cached_plan = nullptr;  // of the handle
-  PyTypeObject* array_type = nullptr;     // numpy.ndarray, without the way through NumPy's table
+  const FrHost* host = nullptr;
+  PyTypeObject* array_type = nullptr;  // numpy.ndarray, without the way through NumPy's table
 
   const CallPlan& plan() const { return *cached_plan; }
 };

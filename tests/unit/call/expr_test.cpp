@@ -152,7 +152,7 @@ TEST(PostfixExpr, PrintsAsAPersonWrites) {
     return text_of({code.data(), static_cast<uint32_t>(code.size())}, fixture.module);
   };
   EXPECT_EQ(text({FR_X_CONST, 2, FR_X_SYMBOL, 0, FR_X_MUL}), "2*N");
-  EXPECT_EQ(text({FR_X_SYMBOL, 0, FR_X_SYMBOL, 1, FR_X_ADD, FR_X_CONST, 2, FR_X_MUL}), "(N + M)*2");
+  EXPECT_EQ(text({FR_X_SYMBOL, 0, FR_X_SYMBOL, 1, FR_X_ADD, FR_X_CONST, 2, FR_X_MUL}), "2*(N + M)");
   EXPECT_EQ(text({FR_X_SYMBOL, 0, FR_X_SYMBOL, 1, FR_X_CONST, 1, FR_X_SUB, FR_X_SUB}), "N - (M - 1)");
   EXPECT_EQ(text({FR_X_SYMBOL, 0, FR_X_SYMBOL, 1, FR_X_MAX, FR_X_CONST, 2, FR_X_FLOORDIV}), "max(N, M)//2");
   EXPECT_EQ(text({FR_X_SYMBOL, 0, FR_X_NEG, FR_X_CONST, 2, FR_X_POW}), "(-N)**2");

@@ -264,7 +264,7 @@ TEST(Invoke, StateIsMadeOnceAndAgainAfterFinalize) {
   const auto next = [&](int64_t start) {
     return *static_cast<int64_t*>(invoke(*handle, std::vector<CallArgument>{start})[0].data);
   };
-  EXPECT_EQ(refused(*handle, {int64_t{-1}}).text, "next(): the program returned status 20.");
+  EXPECT_EQ(refused(*handle, {int64_t{-1}}).text, "next(): the program returned status 4.");
   EXPECT_EQ(next(5), 6);
   EXPECT_EQ(next(5), 7);
   EXPECT_EQ(handle->finalize(), FR_OK);

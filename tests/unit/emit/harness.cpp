@@ -126,7 +126,8 @@ NativeBatch::NativeBatch(const std::vector<loops::Loops>& programs) : programs_(
   const ProcessResult result =
       run_process({compiler != nullptr ? compiler : "g++", "-std=c++20", "-O3", "-march=native", "-fno-math-errno",
                    "-fno-trapping-math", "-ffp-contract=off", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall",
-                   "-Wextra", "-Werror", "-I", std::string(FERRULE_SOURCE_DIR) + "/include", file, "-o", module},
+                   "-Wextra", "-Wno-missing-field-initializers", "-Werror", "-I",
+                   std::string(FERRULE_SOURCE_DIR) + "/include", file, "-o", module},
                   {.environment = {"PATH=/usr/local/bin:/usr/bin:/bin"}, .output_path = log, .time_limit_s = 240});
   if (result.spawn_error != 0 || result.exit_status != 0 || result.signal != 0) {
     std::string text;

@@ -1,0 +1,59 @@
+"""Source kernels: an author's C or C++ text with a signature becomes an Artifact, without capture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from ferrule import session
+from ferrule.artifact import Artifact
+from ferrule.config import validate
+from ferrule.errors import UserTypeError
+from ferrule.session import BuildSettings
+from ferrule.signature import Signature
+
+
+def compile_source(
+    source: str,
+    signature: Signature,
+    *,
+    target: str | None = None,
+    build: str | None = None,
+    flags: Sequence[str] = (),
+    standard_library: bool = True,
+    time_limit: float = 600.0,
+) -> Artifact:
+    """Compile an author's function and return it as an Artifact, from the store where it is there already.
+
+    source: one C++ translation unit that defines the function that the signature names; it may include headers and need
+    not know Ferrule. target: 'native' or 'baseline'; build: 'release' or 'debug'; both default to the configuration.
+    flags: further words for the compiler, part of the key. standard_library: link libstdc++ and allow exceptions, which
+    must not leave the function. time_limit: seconds for the compiler.
+
+    Raises BuildError with the first error of the compiler, at the author's line.
+    """
+    from ferrule import _compiler
+
+    if not isinstance(source, str):
+        raise UserTypeError(f"'source' is {type(source).__name__}, but C++ text is expected.")
+    if not isinstance(signature, Signature):
+        raise UserTypeError(f"'signature' is {type(signature).__name__}, but a fr.Signature is expected.")
+    settings = BuildSettings.current(validate("target", target) if target is not None else None)
+    emitted = _compiler.emit_source_kernel(signature.to_json(), source)
+    into = session.store()
+    with session.watched_compile(signature.name):
+        value, _ = into.compile(
+            signature.name,
+            emitted["source"],
+            binding=json.dumps({"signature": json.loads(signature.to_json())}, sort_keys=True),
+            program=emitted["ingredients"],
+            compiler=settings.compiler,
+            target=settings.target,
+            mode=validate("build", build) if build is not None else settings.mode,
+            extra_flags=[*settings.flags, *flags],
+            standard_library=standard_library,
+            time_limit=time_limit,
+            include_dir=session.include_dir(),
+        )
+    session.warn_of(into)
+    return Artifact(value)
