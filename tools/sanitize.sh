@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The unit tests and the call tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+# The unit tests and the tests of calls and interchange under AddressSanitizer and UndefinedBehaviorSanitizer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools/build.sh asan-ubsan
-export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1
+export ASAN_OPTIONS=detect_leaks=0:abort_on_error=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
 .venv/bin/ctest --test-dir build/asan-ubsan --output-on-failure
 modules=$(mktemp -d)
 trap 'rm -rf "$modules"' EXIT
@@ -12,4 +12,5 @@ rm -f "$modules"/ferrule/_*.so
 cp build/asan-ubsan/python/bindings/_*.so "$modules/ferrule/"
 cp -r include "$modules/ferrule/include"
 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)" PYTHONPATH="$modules" PYTHONMALLOC=malloc \
-  .venv/bin/python -m pytest -q -p no:cacheprovider tests/python tests/errors -k 'call' "$@"
+  .venv/bin/python -m pytest -q -p no:cacheprovider tests/python tests/errors \
+  -k '(call or dlpack or array or foreign or source_kernels or handle_state or argument) and not random' "$@"
