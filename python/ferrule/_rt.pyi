@@ -30,6 +30,7 @@ class Kernel:
     _watched: bool
 
 def _watch(by: int, /) -> None: ...
+def _keep_result_memory(most: int, /) -> int: ...
 
 @final
 class Array:

@@ -5,6 +5,7 @@
 #include "function_object.h"
 #include "kernel_object.h"
 #include "numpy_api.h"
+#include "result_memory.h"
 #include "runtime/threads.h"
 #include "specialisation.h"
 #include "watch.h"
@@ -15,7 +16,7 @@ NB_MODULE(_rt, m) {
   m.doc() = "Artifacts, loaded kernels and calls.";
   if (!py::import_numpy_api() || !py::add_kernel_type(m.ptr()) || !py::add_specialisation_type(m.ptr()) ||
       !py::add_function_type(m.ptr()) || !py::add_array_type(m.ptr()) || !py::add_array_functions(m.ptr()) ||
-      !py::add_import_hook(m.ptr()) || !py::add_watch_function(m.ptr()))
+      !py::add_import_hook(m.ptr()) || !py::add_watch_function(m.ptr()) || !py::add_result_memory(m.ptr()))
     throw nanobind::python_error();
   py::register_errors();
   m.def("default_num_threads", &ferrule::default_num_threads,

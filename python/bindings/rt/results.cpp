@@ -8,6 +8,7 @@
 #include "../common/errors.h"
 #include "array_object.h"
 #include "call/scalar.h"
+#include "result_memory.h"
 
 namespace ferrule::python {
 namespace {
@@ -128,9 +129,7 @@ void refuse_result(const Target& target) {
 }  // namespace
 
 PyObject* new_array(const Target& target, PyArray_Descr* descr, int rank, const int64_t* shape) {
-  Py_INCREF(descr);
-  PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descr, rank, reinterpret_cast<const npy_intp*>(shape), nullptr,
-                                         nullptr, 0, nullptr);
+  PyObject* array = array_for_result(descr, rank, shape);
   if (array == nullptr) refuse_result(target);
   return array;
 }
