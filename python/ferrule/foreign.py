@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -52,11 +53,45 @@ def _as_ndarray(fn: Callable[..., Any], name: str, value: Any, originals: Origin
 
 
 def with_originals(result: Any, originals: Originals) -> Any:
-    """A result in which arguments that the function returns are the very objects that were given."""
+    """A result in which arguments that the function returns are the very objects that were given, and new arrays are of
+    the library of these."""
     if not originals:
         return result
+    found = _each(result, lambda item: originals.get(id(item), item))
+    return like_given(found, tuple(originals.values()))
+
+
+def like_given(result: Any, given: tuple[Any, ...]) -> Any:
+    """A result whose new arrays are of the library that the first foreign array among the arguments is of.
+
+    That library is asked by `from_dlpack`, of its array namespace or its top module; without one they stay ndarrays.
+    """
+    convert = next((found for value in given if (found := _importer(value)) is not None), None)
+    if convert is None:
+        return result
+    arguments = {id(value) for value in given}
+    return _each(
+        result,
+        lambda item: convert(item) if isinstance(item, np.ndarray) and id(item) not in arguments else item,
+    )
+
+
+def _importer(value: Any) -> Callable[[Any], Any] | None:
+    """How the library of an array takes an ndarray; None for what is no array of a library."""
+    if isinstance(value, _rt.Array) or not is_foreign(value):
+        return None  # fr.Array carries memory and computes nothing: ndarrays are of more use
+    namespace = getattr(value, "__array_namespace__", None)
+    module = (
+        namespace() if namespace is not None else sys.modules.get(type(value).__module__.partition(".")[0])
+    )
+    found: Callable[[Any], Any] | None = getattr(module, "from_dlpack", None)
+    return found
+
+
+def _each(result: Any, change: Callable[[Any], Any]) -> Any:
+    """The result with every array or number in it changed."""
     if isinstance(result, (tuple, list)):
-        return type(result)(with_originals(item, originals) for item in result)
+        return type(result)(_each(item, change) for item in result)
     if isinstance(result, dict):
-        return {key: with_originals(item, originals) for key, item in result.items()}
-    return originals.get(id(result), result)
+        return {key: _each(item, change) for key, item in result.items()}
+    return change(result)

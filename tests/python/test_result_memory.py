@@ -54,7 +54,9 @@ def test_results_that_live_share_nothing():
         np.testing.assert_array_equal(result, 1.0 + i)
 
 
-@pytest.mark.parametrize("view", [lambda a: a[1:], lambda a: a.reshape(2, -1), memoryview, lambda a: a.T, np.asarray])
+@pytest.mark.parametrize(
+    "view", [lambda a: a[1:], lambda a: a.reshape(2, -1), memoryview, lambda a: a.T, np.asarray]
+)
 def test_a_view_keeps_it(view):
     result = plus(LARGE, LARGE)
     kept = view(result)

@@ -30,6 +30,9 @@ Called run_for_results(const Target& target, Fit fit, PyObject* const* given, At
 // The same where the plan is `involved`: callbacks, results that own objects, memory that the caller gave.
 Called run_involved(const Target& target, Fit fit, PyObject* const* given, Attempt& attempt);
 
+// The results of a call with arrays of another library, as arrays of that library.
+[[gnu::cold]] Called as_given(const Target& target, const Called& called, PyObject* const* given);
+
 // Keywords in another order, symbols by name, defaults, hidden arrays.
 template <bool kRuns>
 Called call_gathered(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
@@ -71,7 +74,10 @@ template <bool kRuns>
   const Outcome bound = finish(target, attempt, fit);
   if (!kRuns || bound != Outcome::Done) [[unlikely]]
     return {nullptr, bound};
-  if (!target.plan().returns_none) return run_for_results(target, fit, given, attempt);
+  if (!target.plan().returns_none) {
+    const Called called = run_for_results(target, fit, given, attempt);
+    return attempt.problem.borrows ? as_given(target, called, given) : called;
+  }
   FrCallCtx ctx(target.plan().module);
   if (!run(target, fit, attempt.frame, ctx)) [[unlikely]]
     return {nullptr, Outcome::Raised};
