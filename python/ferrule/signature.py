@@ -129,6 +129,27 @@ def _sizes(owner: str, sizes: Any) -> list[str]:
     return texts
 
 
+def _literal(owner: str, kind: str, dtype: Any, default: Any) -> str:
+    """A default as the text of a Python literal. Raises for one that no call could take."""
+    if kind != "scalar" or default is None:
+        return repr(default)
+    wanted = "float32" if dtype in ("float16", "bfloat16") else str(dtype)
+    numbers = {"b": (bool,), "i": (int,), "u": (int,), "f": (int, float), "c": (int, float, complex)}
+    expected = numbers[np.dtype(wanted).kind]
+    if not isinstance(default, expected) or (isinstance(default, bool) and expected != (bool,)):
+        raise UserTypeError(f"'{owner}' has the default {default!r}, which is no {dtype}.")
+    if isinstance(default, int) and np.dtype(wanted).kind in "iu":
+        limits = np.iinfo(wanted)
+        if not limits.min <= default <= limits.max:
+            raise UserValueError(f"'{owner}' has the default {default}, which {dtype} does not hold.")
+    text = repr(default).replace("inf", "1e999")  # a literal that is read back as an infinity
+    if "nan" in text:
+        raise UserValueError(
+            f"'{owner}' has the default {default!r}; a NaN has no literal, so give it in the calls."
+        )
+    return text
+
+
 @dataclass(frozen=True)
 class Arg:
     """An argument of a native function.
@@ -189,7 +210,7 @@ class Arg:
                 raise UserTypeError(
                     f"'{self.name}' has the default {self.default!r}; defaults are numbers, texts or None."
                 )
-            fields["default"] = repr(self.default)
+            fields["default"] = _literal(self.name, self.kind, fields["dtype"], self.default)
         if self.kind != "array":
             for name, value in (("shape", self.shape), ("strides", self.strides)):
                 if tuple(value) != ():

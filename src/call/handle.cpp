@@ -18,6 +18,14 @@ Handle::~Handle() { finalize(); }
 
 int32_t Handle::initialize(const int64_t* symbols) {
   if (plan_.stateless) return FR_OK;
+  {
+    // A running call may ask for this through a callback, and holds a share of the lock.
+    const std::shared_lock lock(state_mutex_);
+    if (initialized_) {
+      check_persistent(symbols);
+      return FR_OK;
+    }
+  }
   const std::unique_lock lock(state_mutex_);
   if (initialized_) {
     check_persistent(symbols);
@@ -69,7 +77,8 @@ bool Handle::evaluates_long(const Frame& frame) const {
 }
 
 std::shared_ptr<void> Handle::set_workspace(size_t index, std::shared_ptr<void> owner, void* data, int64_t bytes) {
-  const std::lock_guard lock(workspace_mutex_);
+  const std::unique_lock lock(workspace_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) throw workspace_failure(plan_, index, WorkspaceProblem::Busy, 0, 0);
   std::shared_ptr<void> old = std::move(workspaces_[index].owner);
   workspaces_[index] = {std::move(owner), data, bytes};
   return old;

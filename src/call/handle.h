@@ -27,8 +27,8 @@ class Handle {
   const Module& module() const { return *module_; }
   const std::shared_ptr<const Module>& shared_module() const { return module_; }
 
-  // A workspace that stays with the handle until finalize(); `owner` keeps the memory alive. Waits for a call that uses
-  // the workspaces. Returns the owner of the one before.
+  // A workspace that stays with the handle until finalize(); `owner` keeps the memory alive. Returns the owner of the
+  // one before. Throws while a call uses the workspaces.
   std::shared_ptr<void> set_workspace(size_t index, std::shared_ptr<void> owner, void* data, int64_t bytes);
   // Bytes that a bound call needs of each workspace. Throws where one does not fit 64 bits.
   std::vector<int64_t> workspace_bytes(const Frame& frame) const;

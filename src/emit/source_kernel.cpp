@@ -205,6 +205,7 @@ std::string emit_source_kernel(const Signature& signature, const std::string& so
   out.line("#line 1 {}", quoted(signature.name + ".cpp"));
   out.append(source);
   if (!source.empty() && source.back() != '\n') out.append("\n");
+  out.line("#pragma pack()");  // what the author left on would change the descriptor
   out.line("#line 1 {}", quoted("frame of " + signature.name));
   for (const char* header : {"abi.h", "rt/author.h", "rt/facts.h", "rt/import.h", "rt/index.h"})
     out.line("#include \"ferrule/{}\"", header);

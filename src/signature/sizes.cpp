@@ -12,10 +12,13 @@
 namespace ferrule {
 namespace {
 
+// The parser descends by each sign and parenthesis.
+constexpr size_t kLongestSize = 4096;
+
 // An extent or stride of an argument, and the expression that it must equal.
 struct Equation {
   int argument, axis;
-  bool stride, optional;
+  bool stride;
   Expr size;
 };
 
@@ -57,11 +60,13 @@ class Solver {
 
   void solve() {
     take_given();
-    collect_equations();
-    take_plain();
-    while (take_one_unknown()) {
+    for (const bool optional : {false, true}) {
+      collect_equations(optional);
+      take_plain();
+      while (take_one_unknown()) {
+      }
+      take_joint();
     }
-    take_joint();
     for (SymbolId s = 0; s < known_.size(); ++s)
       if (!known_[s]) know({.symbol = s, .kind = SizeSource::Kind::Keyword});
   }
@@ -85,16 +90,14 @@ class Solver {
     }
   }
 
-  // Extents before strides, required arguments before optional ones: the first that tells a symbol is its source.
-  void collect_equations() {
-    for (const bool optional : {false, true}) {
-      for (const bool stride : {false, true}) {
-        for (size_t a = 0; a < signature_.arguments.size(); ++a) {
-          if (signature_.arguments[a].optional != optional) continue;
-          const std::vector<Expr>& sizes = stride ? sizes_.strides[a] : sizes_.shapes[a];
-          for (size_t axis = 0; axis < sizes.size(); ++axis)
-            equations_.push_back({static_cast<int>(a), static_cast<int>(axis), stride, optional, sizes[axis]});
-        }
+  // Extents before strides: the first that tells a symbol is its source.
+  void collect_equations(bool optional) {
+    for (const bool stride : {false, true}) {
+      for (size_t a = 0; a < signature_.arguments.size(); ++a) {
+        if (signature_.arguments[a].optional != optional) continue;
+        const std::vector<Expr>& sizes = stride ? sizes_.strides[a] : sizes_.shapes[a];
+        for (size_t axis = 0; axis < sizes.size(); ++axis)
+          equations_.push_back({static_cast<int>(a), static_cast<int>(axis), stride, sizes[axis]});
       }
     }
   }
@@ -249,6 +252,10 @@ Sizes sizes_of(const Signature& signature) {
   const auto read = [&](const std::string& owner, const std::vector<std::string>& texts) {
     std::vector<Expr> exprs;
     for (const std::string& text : texts) {
+      if (text.size() > kLongestSize)
+        throw user_error(fmt::format("'{}': a size of {} characters is too long; at most {} are read.", owner,
+                                     text.size(), kLongestSize),
+                         Builtin::Value);
       try {
         exprs.push_back(parse_expr(text, [&](std::string_view name) { return sizes.symbols.find(name); }));
       } catch (const Error& error) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "../common/errors.h"
 #include "base/entries.h"
 #include "call_target.h"
@@ -40,6 +42,11 @@ bool take_sizes(const Target& target, PyObject* const* values, PyObject* kwnames
     for (uint32_t s = 0; s < module.n_symbols; ++s) {
       if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k), entry_at(module.symbols, s).name) != 0)
         continue;
+      if (!PyLong_Check(values[k]) || PyBool_Check(values[k])) {
+        PyErr_Format(PyExc_TypeError, "%s(): the size '%U' is %s, but an int is expected.", module.name,
+                     PyTuple_GET_ITEM(kwnames, k), Py_TYPE(values[k])->tp_name);
+        return false;
+      }
       frame.symbols[s] = PyLong_AsLongLong(values[k]);
       if (frame.symbols[s] == -1 && PyErr_Occurred() != nullptr) return false;
       given[s] = true;
@@ -50,6 +57,21 @@ bool take_sizes(const Target& target, PyObject* const* values, PyObject* kwnames
     PyErr_Format(PyExc_TypeError, "%s(): the size '%s' is missing; give it by name, or give the arguments of a call.",
                  module.name, entry_at(module.symbols, static_cast<uint32_t>(s)).name);
     return false;
+  }
+  const auto is_given = [&](int32_t s) { return given[static_cast<size_t>(s)]; };
+  for (uint32_t s = 0; s < module.n_symbols; ++s) {
+    const FrSymbol& symbol = entry_at(module.symbols, s);
+    if (!given[s] || frame.symbols[s] >= 0 || (symbol.flags & 1) != 0) continue;
+    frame.fail({Reason::Negative, -1, -1, static_cast<int32_t>(s), frame.symbols[s]});
+    throw refusal(target.plan(), frame);
+  }
+  for (size_t g = 0; g < target.plan().guards.size(); ++g) {
+    const PostfixExpr& condition = target.plan().guards[g].condition;
+    const std::vector<int32_t> symbols = condition.symbols();
+    if (symbols.empty() || !std::all_of(symbols.begin(), symbols.end(), is_given)) continue;
+    if (condition.eval(frame.symbols, frame.pointers).value != 0) continue;
+    frame.fail({Reason::Guard, -1, -1, static_cast<int32_t>(g), 0});
+    throw refusal(target.plan(), frame);
   }
   return true;
 }
@@ -155,10 +177,7 @@ PyObject* kernel_set_workspace(PyObject* self, PyObject* args) try {
     owner = std::shared_ptr<Py_buffer>(view.release(), release_buffer);
   }
   const std::shared_ptr<Handle> handle = target.handle;
-  std::shared_ptr<void> old;
-  Py_BEGIN_ALLOW_THREADS;  // a call that uses the workspaces may want the interpreter
-  old = handle->set_workspace(index, std::move(owner), data, bytes);
-  Py_END_ALLOW_THREADS;
+  const std::shared_ptr<void> old = handle->set_workspace(index, std::move(owner), data, bytes);
   Py_RETURN_NONE;
 } catch (...) {
   raise_current_exception();

@@ -129,7 +129,8 @@ class Arguments:
             if isinstance(value, np.integer):
                 self.trace.number_arguments[scalar.id] = index, name, int(value)
             return scalar, ArgumentInfo(name, "scalar", index, value.dtype, keyword_only=keyword_only)
-        if not static and isinstance(value, int) and not isinstance(value, bool):
+        # A subclass, such as IntEnum, is a value of its own: what it computes is not known.
+        if not static and type(value) is int:
             if not -(2**63) <= value < 2**63:
                 raise public.UserOverflowError(f"The argument '{name}' = {value} does not fit into 64 bits.")
             builder.scalar_argument(name, "int64", True)
@@ -139,7 +140,7 @@ class Arguments:
                 name, "scalar", index, np.dtype(np.int64), weak=True, keyword_only=keyword_only
             )
             return Int(ir.Expr.symbol(symbol)), info
-        if not static and isinstance(value, float):
+        if not static and type(value) is float:
             scalar = Scalar(builder.scalar_argument(name, "float64", True))
             info = ArgumentInfo(
                 name, "scalar", index, np.dtype(np.float64), weak=True, keyword_only=keyword_only

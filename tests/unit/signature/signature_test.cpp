@@ -79,7 +79,7 @@ TEST(Sizes, SolvesOneExtent) {
 TEST(Sizes, PrefersRequiredArguments) {
   SignatureArgument maybe = array("a", {"N"});
   maybe.optional = true;
-  EXPECT_EQ(sources(complete(with({maybe, array("b", {"N + 1"})}))), "a.shape[0] = (1*N + 0)\n");
+  EXPECT_EQ(sources(complete(with({maybe, array("b", {"N + 1"})}))), "b.shape[0] = (1*N + 1)\n");
   EXPECT_EQ(sources(complete(with({maybe, array("b", {"N"})}))), "b.shape[0] = (1*N + 0)\n");
 }
 
