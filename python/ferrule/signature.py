@@ -210,7 +210,7 @@ class Arg:
                 raise UserTypeError(
                     f"'{self.name}' has the default {self.default!r}; defaults are numbers, texts or None."
                 )
-            fields["default"] = _literal(self.name, self.kind, fields["dtype"], self.default)
+            fields["default"] = _literal(self.name, self.kind, fields.get("dtype"), self.default)
         if self.kind != "array":
             for name, value in (("shape", self.shape), ("strides", self.strides)):
                 if tuple(value) != ():
