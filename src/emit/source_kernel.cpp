@@ -27,7 +27,7 @@ std::string pointer_to(DType dtype, const Record& record, const std::string& add
 
 std::string value_at(DType dtype, const std::string& address) {
   if (is_author_typed(dtype)) return fmt::format("fr_author::Value<{}>{{{}}}", item_size(dtype), address);
-  return fmt::format("*static_cast<{}*>({})", cpp_name(dtype), address);
+  return fmt::format("fr_author::number(*static_cast<{}*>({}))", cpp_name(dtype), address);
 }
 
 std::string callback_scalar(DType dtype) {
@@ -100,7 +100,7 @@ std::string parameter(const Signature& signature, const Sizes& sizes, const Inte
     return fmt::format("int64_t({})", to_cpp(sizes.stride_of(signature, stride->first, stride->second), texts));
   const SignatureSymbol* symbol = signature.symbol(name);
   const auto id = static_cast<SymbolId>(symbol - signature.symbols.data());
-  return fmt::format("static_cast<{}>({})", cpp_name(symbol->dtype), texts(id));
+  return fmt::format("fr_author::number(static_cast<{}>({}))", cpp_name(symbol->dtype), texts(id));
 }
 
 void write_run(Text& out, const Signature& signature, const Interface& described) {
@@ -127,7 +127,8 @@ void write_run(Text& out, const Signature& signature, const Interface& described
       out.line("fr_author::store<{}>(call->args[{}], {});",
                returned.dtype == DType::Record ? returned.record.bytes : item_size(returned.dtype), place, call);
     else
-      out.line("*static_cast<{}*>(call->args[{}]) = {};", cpp_name(returned.dtype), place, call);
+      out.line("*static_cast<{}*>(call->args[{}]) = {};", cpp_name(returned.dtype), place,
+               returned.dtype == DType::Object ? call : fmt::format("fr_author::number({})", call));
   }
   if (calls_back) out.line("if (fr_failed != FR_OK) return fr_failed;");
   out.line("return {};", gives_status ? "fr_status" : "FR_OK");
@@ -142,8 +143,8 @@ void write_init(Text& out, const Signature& signature) {
       parameters.emplace_back("fr_author::Pointer{state}");
       continue;
     }
-    parameters.push_back(fmt::format("static_cast<{}>(persistent[{}])", cpp_name(signature.symbol(name)->dtype),
-                                     found - signature.persistent.begin()));
+    parameters.push_back(fmt::format("fr_author::number(static_cast<{}>(persistent[{}]))",
+                                     cpp_name(signature.symbol(name)->dtype), found - signature.persistent.begin()));
   }
   const std::string call = fmt::format("{}({})", signature.init.name, fmt::join(parameters, ", "));
   out.open(

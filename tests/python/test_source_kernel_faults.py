@@ -128,7 +128,8 @@ def test_a_callback_may_initialise_its_kernel():
     args = [fr.Arg("cb", kind="callback", params=(fr.Arg("v", kind="scalar"),), returns="float64"),
             fr.Arg("x", kind="scalar")]  # fmt: skip
     signature = fr.Signature(
-        "f", args, returns=[fr.Return("r", kind="scalar")], result="r", symbols=["N"], persistent=["N"],
+        "f", args, returns=[fr.Return("r", kind="scalar")], result="r", symbols=[fr.Symbol("N", "int32")],
+        persistent=["N"],
         parameters=["state", "cb", "x"], init=fr.AuthorFunction("open", ["N"], "state"),
     )  # fmt: skip
     kernel = fr.compile_source(STATE, signature).load()
@@ -156,3 +157,49 @@ def test_a_callback_cannot_replace_a_workspace_in_use():
 
     assert within(30, lambda: kernel(replace, 2.5)) == 2.5
     kernel.set_workspace("w", bytearray(8))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "parameter", "fits"),
+    [
+        ("int64", "long", True), ("int64", "long long", True), ("int64", "unsigned long", True), ("int64", "int", False),
+        ("int64", "double", False), ("int32", "int", True), ("int32", "long", True), ("int32", "short", False),
+        ("float64", "double", True), ("float64", "float", False), ("float64", "long", False), ("float32", "double", True),
+        ("float32", "const float&", True), ("bool", "bool", True), ("bool", "int", True), ("int8", "bool", False),
+        ("int8", "signed char", True), ("uint8", "unsigned char", True), ("uint64", "int", False),
+    ],
+)  # fmt: skip
+def test_a_narrower_parameter_does_not_compile(dtype, parameter, fits):
+    signature = fr.Signature(
+        "f",
+        [fr.Arg("x", kind="scalar", dtype=dtype)],
+        returns=[fr.Return("r", dtype, kind="scalar")],
+        result="r",
+    )
+    c_type = {"int64": "long", "int32": "int", "int8": "signed char", "uint8": "unsigned char", "uint64": "unsigned long",
+              "float64": "double", "float32": "float", "bool": "bool"}[dtype]  # fmt: skip
+    text = f"{c_type} f({parameter} x) {{ return x; }}"
+    if fits:
+        assert fr.compile_source(text, signature).load()(1) == 1 if dtype != "bool" else True
+        return
+    with pytest.raises(fr.BuildError, match="cannot convert"):
+        fr.compile_source(text, signature)
+
+
+def test_a_narrower_size_does_not_compile():
+    signature = fr.Signature("f", [fr.Arg("x", shape="N")])
+    fr.compile_source("void f(double* x, unsigned long n) {}", signature)
+    with pytest.raises(fr.BuildError, match="cannot convert"):
+        fr.compile_source("void f(double* x, int n) {}", signature)
+    fr.compile_source(
+        "void f(double* x, int n) {}",
+        fr.Signature("f", [fr.Arg("x", shape="N")], symbols=[fr.Symbol("N", "int32")]),
+    )
+
+
+def test_a_wider_result_does_not_compile():
+    signature = fr.Signature("f", returns=[fr.Return("r", "int32", kind="scalar")], result="r")
+    assert fr.compile_source("short f() { return 7; }", signature).load()() == 7
+    for text in ("double f() { return 2.7; }", "long f() { return 7; }"):
+        with pytest.raises(fr.BuildError, match="cannot convert"):
+            fr.compile_source(text, signature)

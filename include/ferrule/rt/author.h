@@ -40,6 +40,39 @@ struct Value {
   }
 };
 
+// Whether every value of number type T is one of U, signs of integers aside: sizes that are not negative often are
+// size_t.
+template <class U, class T>
+constexpr bool holds() {
+  if constexpr (!requires(T value) {
+                  static_cast<U>(value);
+                  U(0.5) != U(0);
+                }) {
+    return false;
+  } else {
+    constexpr bool from_float = T(0.5) != T(0) && T(2) != T(1), to_float = U(0.5) != U(0) && U(2) != U(1);
+    if (T(2) == T(1)) return true;   // bool
+    if (U(2) == U(1)) return false;  // to bool
+    return from_float == to_float && sizeof(U) >= sizeof(T);
+  }
+}
+
+// A number that the author's function may take as its declared type or a wider one; a narrower one does not compile.
+template <class T>
+struct Number {
+  T value;
+  template <class U>
+    requires(holds<U, T>())
+  constexpr operator U() const {
+    return static_cast<U>(value);
+  }
+};
+
+template <class T>
+constexpr Number<T> number(T value) {
+  return {value};
+}
+
 template <int bytes, class T>
 inline void store(void* address, const T& value) {
   static_assert(sizeof(T) == bytes, "the author's function gives a type of another size");
