@@ -1,5 +1,8 @@
 """Ferrule: array programs as native modules, called at the cost of a C function."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ferrule._rt import Array, asarray, from_dlpack
 from ferrule.api import Function, program
 from ferrule.artifact import Artifact
@@ -30,8 +33,31 @@ from ferrule.errors import (
     UserError,
 )
 from ferrule.kernel import Kernel
-from ferrule.signature import Arg, AuthorFunction, Return, Signature, Symbol, Workspace
-from ferrule.source import compile_source
+
+if TYPE_CHECKING:
+    from ferrule.signature import Arg, AuthorFunction, Return, Signature, Symbol, Workspace
+    from ferrule.source import compile_source
+
+# Needed to compile a source kernel, not to call one: a warm start does not pay for them.
+_LATER = {
+    **dict.fromkeys(
+        ("Arg", "AuthorFunction", "Return", "Signature", "Symbol", "Workspace"), "ferrule.signature"
+    ),
+    "compile_source": "ferrule.source",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'ferrule' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_LATER[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})
+
 
 __version__ = "0.1.0"
 

@@ -6,6 +6,7 @@
 #include "../common/errors.h"
 #include "call_target.h"
 #include "object_support.h"
+#include "packed_arguments.h"
 #include "quick_call.h"
 #include "small_buffer.h"
 #include "specialisation.h"
@@ -57,18 +58,8 @@ PyObject* call_one(PyObject* specialisation, PyObject* const* args, Py_ssize_t n
 
 // self._miss(args, kwargs)
 PyObject* call_miss(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  PyObject* positional = PyTuple_New(nargs);
-  PyObject* named = PyDict_New();
-  PyObject* result = nullptr;
-  bool ok = positional != nullptr && named != nullptr;
-  for (Py_ssize_t i = 0; ok && i < nargs; ++i) PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
-  const Py_ssize_t n_names = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
-  for (Py_ssize_t k = 0; ok && k < n_names; ++k)
-    ok = PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, k), args[nargs + k]) == 0;
-  if (ok) result = PyObject_CallMethod(self, "_miss", "OO", positional, named);
-  Py_XDECREF(positional);
-  Py_XDECREF(named);
-  return result;
+  const PackedArguments packed(args, nargs, kwnames);
+  return packed.ok() ? PyObject_CallMethod(self, "_miss", "OO", packed.positional, packed.named) : nullptr;
 }
 
 [[gnu::noinline]] PyObject* call_others(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,

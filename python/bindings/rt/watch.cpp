@@ -1,5 +1,7 @@
 #include "watch.h"
 
+#include "packed_arguments.h"
+
 namespace ferrule::python {
 
 std::atomic<int> watchers{0};
@@ -20,19 +22,11 @@ PyMethodDef watch_methods[] = {
 }  // namespace
 
 PyObject* call_watched(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  PyObject* hooks = PyImport_ImportModule("ferrule.hooks");
-  PyObject* positional = hooks != nullptr ? PyTuple_New(nargs) : nullptr;
-  PyObject* named = positional != nullptr ? PyDict_New() : nullptr;
-  PyObject* result = nullptr;
-  bool ok = named != nullptr;
-  for (Py_ssize_t i = 0; ok && i < nargs; ++i) PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
-  const Py_ssize_t n_names = kwnames == nullptr ? 0 : PyTuple_GET_SIZE(kwnames);
-  for (Py_ssize_t k = 0; ok && k < n_names; ++k)
-    ok = PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, k), args[nargs + k]) == 0;
-  if (ok) result = PyObject_CallMethod(hooks, "call", "OOO", self, positional, named);
-  Py_XDECREF(positional);
-  Py_XDECREF(named);
-  Py_XDECREF(hooks);
+  const PackedArguments packed(args, nargs, kwnames);
+  PyObject* hooks = packed.ok() ? PyImport_ImportModule("ferrule.hooks") : nullptr;
+  if (hooks == nullptr) return nullptr;
+  PyObject* result = PyObject_CallMethod(hooks, "call", "OOO", self, packed.positional, packed.named);
+  Py_DECREF(hooks);
   return result;
 }
 
