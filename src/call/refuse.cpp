@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/entries.h"
+#include "base/error_code.h"
 
 namespace ferrule {
 namespace {
@@ -289,26 +290,6 @@ std::string status_text(const FrModule& module, int64_t status) {
   for (uint32_t i = 0; i < module.n_statuses; ++i)
     if (module.statuses[i].status == status) return fmt::format(": {}", module.statuses[i].text);
   return "";
-}
-
-Builtin builtin_of_code(int32_t code) {
-  switch (code) {
-    case FR_ERR_INDEX:
-      return Builtin::Index;
-    case FR_ERR_MEMORY:
-      return Builtin::Memory;
-    case FR_ERR_ASSERT:
-    case FR_ERR_STATUS:
-      return Builtin::Runtime;
-    case FR_ERR_UNDEFINED:
-      return Builtin::UnboundLocal;
-    case FR_ERR_OVERFLOW:
-      return Builtin::Overflow;
-    case FR_ERR_ZERO_DIVISION:
-      return Builtin::ZeroDivision;
-    default:
-      return Builtin::Value;
-  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/error_code.h"
 #include "convert.h"
 #include "program/evaluate.h"
 
@@ -89,25 +90,6 @@ nb::object to_python(const Program& program, const Result& declared, const EvalR
   if (type.kind == ValueKind::Array) return flat.attr("reshape")(nb::tuple(shape));
   nb::object scalar = flat[0];
   return type.weak ? scalar.attr("item")() : scalar;
-}
-
-Builtin builtin_of_code(int32_t code) {
-  switch (code) {
-    case FR_ERR_INDEX:
-      return Builtin::Index;
-    case FR_ERR_MEMORY:
-      return Builtin::Memory;
-    case FR_ERR_ASSERT:
-      return Builtin::Runtime;
-    case FR_ERR_UNDEFINED:
-      return Builtin::UnboundLocal;
-    case FR_ERR_OVERFLOW:
-      return Builtin::Overflow;
-    case FR_ERR_ZERO_DIVISION:
-      return Builtin::ZeroDivision;
-    default:
-      return Builtin::Value;
-  }
 }
 
 Error trap_error(const Program& program, const EvalTrap& trap) {
