@@ -89,9 +89,14 @@ INTS = st.one_of(
 @example(n=2**32, m=2**31)
 @example(n=2**32, m=-(2**31))
 @example(n=5, m=0)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 def test_arguments(fn, n, m):
     assert outcome(_programs[fn], n, m) == outcome(fn, n, m)
+
+
+@pytest.mark.xfail(strict=True, reason="a guard on the smallest int overflows: refused although the sum fits")
+def test_a_guard_on_the_smallest_int():
+    assert outcome(evaluated(extremes), SMALLEST, 2**28) == SMALLEST + 2**28
 
 
 @given(n=INTS, m=INTS)
