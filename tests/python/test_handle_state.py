@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import threading
 import weakref
 
@@ -216,30 +217,30 @@ def test_workspaces_that_do_not_fit():
 
 def test_two_calls_never_share_a_workspace():
     text = """
-    #include <unistd.h>
-    void nap(char* scratch) { usleep(300000); }
+    #include <stdint.h>
+    void hold(volatile int64_t* gate, char* scratch) {
+      gate[0] = 1;
+      while (!gate[1]) {}
+    }
     """
-    signature = fr.Signature("nap", workspaces=[fr.Workspace("scratch", "1")], parameters=["scratch"])
+    signature = fr.Signature(
+        "hold", [fr.Arg("gate", dtype="int64", shape=2, intent="inout")],
+        workspaces=[fr.Workspace("scratch", "1")], parameters=["gate", "scratch"],
+    )  # fmt: skip
     kernel = fr.compile_source(text, signature).load()
     kernel.release_gil = True
     kernel.set_workspace("scratch", aligned(8))
-    outcomes = []
-
-    def call():
-        try:
-            outcomes.append(kernel())
-        except RuntimeError as error:
-            outcomes.append(str(error))
-
-    threads = [threading.Thread(target=call) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(map(str, outcomes)) == [
-        "None",
-        "nap(): another call is using the workspaces of this handle; load one handle a thread.",
-    ]
+    gate = np.zeros(2, np.int64)
+    running = threading.Thread(target=kernel, args=(gate,))
+    running.start()
+    while not gate[0]:
+        pass
+    message = "hold(): another call is using the workspaces of this handle; load one handle a thread."
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        kernel(np.ones(2, np.int64))
+    gate[1] = 1
+    running.join()
+    assert kernel(np.ones(2, np.int64)) is None
 
 
 ORIGINS = """
