@@ -16,7 +16,7 @@ extern "C" {
 
 #define FR_ABI_MAGIC 0x31304c5552524546ull /* "FERRUL01" */
 #define FR_ABI_MAJOR 1u
-#define FR_ABI_MINOR 0u
+#define FR_ABI_MINOR 1u
 #define FR_MAX_RANK 32
 
 /* Element types. Values are part of the ABI. */
@@ -43,21 +43,27 @@ enum FrDType {
   FR_OBJECT = 18  /* elements are opaque handles of Python objects */
 };
 
-/* Result of init, run, run_alias and exit. Codes >= FR_STATUS_USER are the program's own. */
-enum FrStatus { FR_OK = 0, FR_STATUS_ERROR = 1, FR_STATUS_CALLBACK = 2, FR_STATUS_USER = 16 };
+/* Result of init, run, run_alias, take_error and exit. Negative codes are the program's own, and those from
+   FR_STATUS_USER on: its status plus FR_STATUS_USER. */
+enum FrStatus {
+  FR_OK = 0,
+  FR_STATUS_ERROR = 1,    /* recorded by FrHost::set_error */
+  FR_STATUS_CALLBACK = 2, /* a callback failed */
+  FR_STATUS_NO_STATE = 3, /* init had no state to give */
+  FR_STATUS_USER = 16     /* from take_error: an error with a text alone */
+};
 
 /* Codes of errors that a module records through FrHost::set_error, with the meaning of values[0..3]. */
 enum FrErrorCode {
-  FR_ERR_INDEX = 1,         /* index out of bounds: index, axis or -1, extent or -1 (then the index is not shown) */
-  FR_ERR_SHAPE = 2,         /* extents that must be equal differ: left, right, axis */
-  FR_ERR_DOMAIN = 3,        /* value outside an operation's domain (integer to a negative power): value */
-  FR_ERR_ASSERT = 4,        /* data-dependent assert or raise of the program */
-  FR_ERR_MEMORY = 5,        /* allocation failed: bytes */
-  FR_ERR_VALUE = 6,         /* other ValueError, the site tells which */
-  FR_ERR_UNDEFINED = 7,     /* a name read before it was assigned */
-  FR_ERR_OVERFLOW = 8,      /* a Python int that 64 bits do not hold */
-  FR_ERR_ZERO_DIVISION = 9, /* a Python number divided by zero */
-  FR_ERR_STATUS = 10        /* the author's function gave a status other than 0: status */
+  FR_ERR_INDEX = 1,        /* index out of bounds: index, axis or -1, extent or -1 (then the index is not shown) */
+  FR_ERR_SHAPE = 2,        /* extents that must be equal differ: left, right, axis */
+  FR_ERR_DOMAIN = 3,       /* value outside an operation's domain (integer to a negative power): value */
+  FR_ERR_ASSERT = 4,       /* data-dependent assert or raise of the program */
+  FR_ERR_MEMORY = 5,       /* allocation failed: bytes */
+  FR_ERR_VALUE = 6,        /* other ValueError, the site tells which */
+  FR_ERR_UNDEFINED = 7,    /* a name read before it was assigned */
+  FR_ERR_OVERFLOW = 8,     /* a Python int that 64 bits do not hold */
+  FR_ERR_ZERO_DIVISION = 9 /* a Python number divided by zero */
 };
 
 /* An integer expression over the call's symbols in postfix form: `count` words at `code`.
@@ -140,6 +146,7 @@ typedef struct {
   uint32_t n_fields;
   uint32_t alignment;
   const FrField* fields;
+  const char* literal; /* the struct as Python text that numpy.dtype() takes */
 } FrRecord;
 
 /* What FrHost::callback passes for a callable: `n_params` values, scalars by address, arrays as pointers, objects as
@@ -230,8 +237,9 @@ typedef struct {
   uint8_t dtype;
   uint8_t rank;
   uint8_t reserved;
-  int32_t arg;           /* FR_RETURN_ARGUMENT, FR_RETURN_VIEW */
-  const FrExpr* extents; /* FR_RETURN_ARRAY: rank of them */
+  int32_t arg;            /* FR_RETURN_ARGUMENT, FR_RETURN_VIEW */
+  const FrExpr* extents;  /* FR_RETURN_ARRAY: rank of them */
+  const FrRecord* record; /* dtype FR_RECORD */
 } FrReturn;
 
 typedef struct {
@@ -306,6 +314,11 @@ struct FrHost {
 typedef int32_t (*FrInit)(void** state, const FrHost* host, const int64_t* persistent_symbols);
 typedef int32_t (*FrRun)(void* state, const FrCall* call);
 typedef int32_t (*FrExit)(void* state);
+/* Takes what the program has recorded of its own errors, so that the next call does not find it. Called after init, run
+   and exit with their status (FR_OK or the program's own); `state` is NULL after init and exit. Gives that status, or
+   an own one where it was FR_OK and an error was recorded; `text` may be set to what is to be said of it, valid until
+   the thread's next call of the module. */
+typedef int32_t (*FrTakeError)(void* state, int32_t status, const char** text);
 
 typedef struct {
   const char* key;
@@ -324,7 +337,10 @@ enum FrModuleFlags {
   FR_MODULE_RETURNS_TUPLE = 4, /* even one return comes in a tuple */
   FR_MODULE_BOUNDS_CHECKED = 8,
   FR_MODULE_STRICT_SCALARS = 16,
-  FR_MODULE_ARENA_FOR_ALIAS = 32 /* only `run_alias` uses the arena: `run` gets NULL */
+  FR_MODULE_ARENA_FOR_ALIAS = 32, /* only `run_alias` uses the arena: `run` gets NULL */
+  FR_MODULE_RETURN_OVERRIDE = 64, /* callers may give the memory of a returned array, by its name */
+  FR_MODULE_COERCE = 128,         /* lists and tuples are copied to arrays that are only read */
+  FR_MODULE_UNCHECKED = 256       /* the program's own errors are left alone unless the caller asks */
 };
 
 typedef struct {
@@ -355,6 +371,7 @@ typedef struct {
   const int32_t*
       user_args; /* the layout of Kernel.user_call: indices of arguments, FrUserArg; one level is not enclosed */
   const FrStatusText* statuses;
+  FrTakeError take_error; /* NULL where the program records none */
 } FrModule;
 
 /* The one data symbol that a module exports. */

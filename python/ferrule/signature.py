@@ -307,19 +307,24 @@ def _slots(value: Any) -> Any:
 class Signature:
     """The interface of a native function, complete and checked when it is made; a value, equal by content.
 
-    args: `fr.Arg`s in declared order; `fr.float64["N"]` and its like stand for one with a mapping from name. symbols:
-    names or `fr.Symbol`s that sizes use; names in sizes need not be listed. returns: `fr.Return`s. arg_names: what may be
-    given by position, arguments and symbols (which are then required); without it all arguments. user_args: nested tuples
-    of names for `Kernel.user_call`, '' a slot whose value is never looked at. run: the C function's name (default: `name`).
-    parameters: what it takes, in order: arguments, returns and symbols by name, 'x.strides[0]' for a stride in elements,
-    'x.length' for the bytes of a string or the number of pointers;
-    default: all arguments, strings and pointers with their length, returns, symbols. result: what it gives: 'none', 'status' (an int, 0 for success) or the name
-    of a scalar return. init, exit: `AuthorFunction`s that begin and end a handle's state; `init` takes persistent
-    symbols and gives the state, a pointer, as its result 'state' or through the parameter 'state' (a void**); `run` and
-    `exit` take it as the parameter 'state'. persistent: symbols that keep their value from `init` to `exit`. workspaces:
-    `Workspace`s, parameters of `run` by name. statuses: texts by status other than 0. may_alias: the function is right when a written array overlaps another. returns_tuple: even one
-    return comes in a tuple. allow_return_override: callers may give the memory of a returned array by its name. coerce:
-    'asarray' takes lists and tuples for arrays that are only read, as copies, with a warning.
+    args: `fr.Arg`s in declared order; `fr.float64["N"]` and its like stand for one with a mapping from name.
+    symbols: names or `fr.Symbol`s that sizes use; names in sizes need not be listed. returns: `fr.Return`s.
+    arg_names: what may be given by position, arguments and symbols (which are then required); without it all
+    arguments. user_args: nested tuples of names for `Kernel.user_call`, '' a slot whose value is never looked at.
+    run: the C function's name (default: `name`). parameters: what it takes, in order: arguments, returns and
+    symbols by name, 'x.strides[0]' for a stride in elements, 'x.length' for the bytes of a string or the number of
+    pointers; default: all arguments, strings and pointers with their length, returns, symbols. result: what it
+    gives: 'none', 'status' (an int, 0 for success) or the name of a scalar return. init, exit: `AuthorFunction`s
+    that begin and end a handle's state; `init` takes persistent symbols and gives the state, a pointer, as its
+    result 'state' or through the parameter 'state' (a void**); `run` and `exit` take it as the parameter 'state'.
+    persistent: symbols that keep their value from `init` to `exit`. workspaces: `Workspace`s, parameters of `run`
+    by name. statuses: texts by status other than 0. error: an `AuthorFunction` that takes what the program has
+    recorded of its own errors, and clears the record: a 'text' (a char pointer, null for none) or a 'status'; its
+    parameters are 'state' and 'status', what the function before it gave. error_check: whether statuses and
+    recorded errors of calls are raised; `Kernel.error_check` says otherwise for one handle. may_alias: the function
+    is right when a written array overlaps another. returns_tuple: even one return comes in a tuple.
+    allow_return_override: callers may give the memory of a returned array by its name. coerce: 'asarray' takes
+    lists and tuples for arrays that are only read, as copies, with a warning.
 
     Raises UserValueError or UserTypeError naming the argument for what contradicts itself.
     """
@@ -340,12 +345,14 @@ class Signature:
         result: str = "none",
         init: AuthorFunction | None = None,
         exit: AuthorFunction | None = None,
+        error: AuthorFunction | None = None,
         persistent: Sequence[str] = (),
         workspaces: Sequence[Workspace] = (),
         statuses: Mapping[int, str] | None = None,
         may_alias: bool = False,
         returns_tuple: bool = False,
         strict_scalars: bool = False,
+        error_check: bool = True,
         allow_return_override: bool = False,
         coerce: str | None = None,
     ) -> None:
@@ -370,11 +377,13 @@ class Signature:
                 "strict_scalars": strict_scalars,
             },
         }
+        if not error_check:
+            fields["options"]["error_check"] = False
         if allow_return_override:
             fields["options"]["allow_return_override"] = True
         if coerce is not None:
             fields["options"]["coerce"] = coerce
-        for field, function in (("init", init), ("exit", exit)):
+        for field, function in (("init", init), ("exit", exit), ("error", error)):
             if function is not None:
                 fields[field] = self._part(field, AuthorFunction, function)
         if persistent:

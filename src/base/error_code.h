@@ -15,7 +15,6 @@ inline Builtin builtin_of_code(int32_t code) {
     case FR_ERR_MEMORY:
       return Builtin::Memory;
     case FR_ERR_ASSERT:
-    case FR_ERR_STATUS:
       return Builtin::Runtime;
     case FR_ERR_UNDEFINED:
       return Builtin::UnboundLocal;

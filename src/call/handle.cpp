@@ -6,6 +6,18 @@
 #include "runtime/host.h"
 
 namespace ferrule {
+namespace {
+
+// The status after the program's own record has been asked; nothing is asked of other failures.
+int32_t take_error(const FrModule& module, void* state, int32_t status, std::string& text) {
+  if (module.take_error == nullptr || (status != FR_OK && !is_own_status(status))) return status;
+  const char* recorded = nullptr;
+  const int32_t taken = module.take_error(state, status, &recorded);
+  if (recorded != nullptr) text = recorded;
+  return taken;
+}
+
+}  // namespace
 
 Handle::Handle(std::shared_ptr<const Module> module)
     : module_(std::move(module)),
@@ -14,29 +26,34 @@ Handle::Handle(std::shared_ptr<const Module> module)
       workspaces_(plan_.workspaces.size()) {}
 
 // The status of `exit` has nobody to go to here; finalize() reports it.
-Handle::~Handle() { finalize(); }
+Handle::~Handle() {
+  std::string text;
+  end(text);
+}
 
-int32_t Handle::initialize(const int64_t* symbols) {
-  if (plan_.stateless) return FR_OK;
+void Handle::initialize(const int64_t* symbols) {
+  if (plan_.stateless) return;
   {
     // A running call may ask for this through a callback, and holds a share of the lock.
     const std::shared_lock lock(state_mutex_);
     if (initialized_) {
       check_persistent(symbols);
-      return FR_OK;
+      return;
     }
   }
   const std::unique_lock lock(state_mutex_);
   if (initialized_) {
     check_persistent(symbols);
-    return FR_OK;
+    return;
   }
   kept_.clear();
   for (const int32_t s : plan_.persistent) kept_.push_back(symbols[s]);
   const bool all = plan_.persistent.empty();
-  const int32_t status = module_->descriptor().init(&state_, host_, all ? symbols : kept_.data());
+  int32_t status = module_->descriptor().init(&state_, host_, all ? symbols : kept_.data());
+  std::string text;
+  status = take_error(*plan_.module, nullptr, status, text);
   initialized_ = status == FR_OK;
-  return status;
+  if (!initialized_) throw end_failure(plan_, "init", status, text);
 }
 
 void Handle::check_persistent(const int64_t* symbols) const {
@@ -45,7 +62,13 @@ void Handle::check_persistent(const int64_t* symbols) const {
       throw persistent_failure(plan_, plan_.persistent[i], kept_[i], symbols[plan_.persistent[i]]);
 }
 
-int32_t Handle::finalize() {
+void Handle::finalize() {
+  std::string text;
+  const int32_t status = end(text);
+  if (status != FR_OK) throw end_failure(plan_, "exit", status, text);
+}
+
+int32_t Handle::end(std::string& text) {
   if (!plan_.workspaces.empty()) {
     const std::lock_guard lock(workspace_mutex_);
     workspaces_.assign(plan_.workspaces.size(), {});
@@ -54,7 +77,17 @@ int32_t Handle::finalize() {
   const std::unique_lock lock(state_mutex_);
   if (!initialized_) return FR_OK;
   initialized_ = false;
-  return module_->descriptor().exit(std::exchange(state_, nullptr));
+  const int32_t status = module_->descriptor().exit(std::exchange(state_, nullptr));
+  return take_error(*plan_.module, nullptr, status, text);
+}
+
+int32_t Handle::enter(FrRun entry, const FrCall& call) const {
+  const int32_t status = entry(state_, &call);
+  if (!plan_.takes_errors || (call.ctx->extras != nullptr && call.ctx->extras->leaves_errors)) return status;
+  std::string text;
+  const int32_t taken = take_error(*plan_.module, state_, status, text);
+  if (!text.empty()) call.ctx->get_extras().failure = std::move(text);
+  return taken;
 }
 
 int32_t Handle::run_with_state(const FrCall& call, FrRun entry) {
@@ -63,11 +96,10 @@ int32_t Handle::run_with_state(const FrCall& call, FrRun entry) {
       const std::shared_lock lock(state_mutex_);
       if (initialized_) {
         check_persistent(call.symbols);
-        return entry(state_, &call);
+        return enter(entry, call);
       }
     }
-    const int32_t status = initialize(call.symbols);
-    if (status != FR_OK) return status;
+    initialize(call.symbols);
   }
 }
 
@@ -95,8 +127,8 @@ std::vector<int64_t> Handle::workspace_bytes(const Frame& frame) const {
 }
 
 int32_t Handle::run_with_workspaces(const Frame& frame, FrCall& call, FrRun entry) {
-  const auto enter = [&] { return plan_.stateless ? entry(nullptr, &call) : run_with_state(call, entry); };
-  if (workspaces_.empty()) return enter();
+  const auto enter_it = [&] { return plan_.stateless ? enter(entry, call) : run_with_state(call, entry); };
+  if (workspaces_.empty()) return enter_it();
   // Waiting here could hold the interpreter's lock against the call that is waited for.
   const std::unique_lock lock(workspace_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) throw workspace_failure(plan_, 0, WorkspaceProblem::Busy, 0, 0);
@@ -112,7 +144,7 @@ int32_t Handle::run_with_workspaces(const Frame& frame, FrCall& call, FrRun entr
     pointers.push_back(given.data);
   }
   call.workspaces = pointers.data();
-  return enter();
+  return enter_it();
 }
 
 int32_t Handle::run_prepared(const Frame& frame, const FrCall& direct, FrRun entry, Fit fit) {
@@ -138,9 +170,9 @@ void Handle::set_sites(std::vector<ErrorSite> sites) {
   sites_ = std::move(sites);
 }
 
-Error Handle::failure(int32_t status, const RecordedError& recorded) const {
+Error Handle::failure(int32_t status, const FrCallCtx& ctx) const {
   const std::lock_guard lock(sites_mutex_);
-  return run_failure(plan_, status, recorded, sites_);
+  return run_failure(plan_, status, ctx, sites_);
 }
 
 }  // namespace ferrule

@@ -35,9 +35,10 @@ class Handle {
 
   // Runs a bound call: leases the arena, initialises the handle if it is not, calls `run` or `run_alias`.
   // Frame::pointers hold the results' addresses already. Returns the module's status; what it recorded or made lies in
-  // `ctx`. An arena that cannot be had is recorded in `ctx` like an error of the run. Throws, before the module is
-  // entered, for a workspace that is missing, too small, misaligned or in use by another call, and for a persistent
-  // symbol of another value than at initialisation.
+  // `ctx`, with an error that the program recorded of itself, which is taken unless ctx's extras say otherwise. An
+  // arena that cannot be had is recorded in `ctx` like an error of the run. Throws, before the module is entered, for a
+  // workspace that is missing, too small, misaligned or in use by another call, and for a persistent symbol of another
+  // value than at initialisation, and where `init` fails.
   int32_t run(Frame& frame, Fit fit, FrCallCtx& ctx) {
     const FrRun entry = fit == Fit::RunAlias ? plan_.module->run_alias : plan_.module->run;
     FrCall call;
@@ -58,17 +59,17 @@ class Handle {
     return evaluates_long(frame);
   }
 
-  // Runs `init` unless it has run; `symbols` in descriptor order. Returns init's status. Nothing for stateless modules.
-  // Throws where it has run with other values of the persistent symbols.
-  int32_t initialize(const int64_t* symbols);
-  // Waits for running calls, runs `exit` and lets go of the workspaces; a later call initialises again. Returns exit's
-  // status.
-  int32_t finalize();
+  // Runs `init` unless it has run; `symbols` in descriptor order. Nothing for stateless modules. Throws where it fails,
+  // and where it has run with other values of the persistent symbols.
+  void initialize(const int64_t* symbols);
+  // Waits for running calls, runs `exit` and lets go of the workspaces; a later call initialises again. Throws where
+  // `exit` fails.
+  void finalize();
 
   // Lines and texts of the user's program for errors that the module records by site.
   void set_sites(std::vector<ErrorSite> sites);
   // The error for a failed run.
-  Error failure(int32_t status, const RecordedError& recorded) const;
+  Error failure(int32_t status, const FrCallCtx& ctx) const;
 
  private:
   struct Workspace {
@@ -82,6 +83,8 @@ class Handle {
   int32_t run_with_workspaces(const Frame& frame, FrCall& call, FrRun entry);
   int32_t run_prepared(const Frame& frame, const FrCall& direct, FrRun entry, Fit fit);
   int32_t run_with_state(const FrCall& call, FrRun entry);
+  int32_t enter(FrRun entry, const FrCall& call) const;  // state_mutex_ is held where there is state
+  int32_t end(std::string& text);                        // finalize() without its errors
 
   const std::shared_ptr<const Module> module_;
   const CallPlan plan_;

@@ -193,7 +193,7 @@ Results invoke(Handle& handle, std::span<const CallArgument> arguments, std::spa
   prepare_results(plan, frame, results);
   FrCallCtx ctx(plan.module);
   const int32_t status = handle.run(frame, fit, ctx);
-  if (status != FR_OK) throw handle.failure(status, ctx.error);
+  if (status != FR_OK) throw handle.failure(status, ctx);
   take_made_results(plan, frame, ctx, results);
   return results;
 }

@@ -189,6 +189,9 @@ void plan_returns(CallPlan& plan) {
     const auto dtype = static_cast<DType>(r.dtype);
     if (r.kind == FR_RETURN_SCALAR && is_float8(dtype))
       throw contradiction(module, fmt::format("return {} is a scalar of a dtype that only arrays have", i));
+    if (dtype == DType::Record &&
+        (r.record == nullptr || r.record->size < sizeof(FrRecord) || r.record->literal == nullptr))
+      throw contradiction(module, fmt::format("return {} is a struct without fields", i));
     if (dtype == DType::Record || dtype == DType::Object) plan.needs_python = plan.involved = true;
     plan.returns.push_back(
         {&r, r.kind, static_cast<DType>(r.dtype), r.rank, r.arg, static_cast<uint32_t>(plan.return_extents.size())});
@@ -299,13 +302,14 @@ CallPlan make_plan(const FrModule& module) {
   plan.plain = plan.explicit_symbols.empty() && plan.derived.empty() && plan.late_checks.empty() &&
                plan.late_guards.empty() && plan.return_extents.empty();
   plan_handle(plan);
-  const bool bare = plan.stateless && plan.workspaces.empty();
+  plan.takes_errors = module.take_error != nullptr;
+  const bool bare = plan.stateless && plan.workspaces.empty() && !plan.takes_errors;
   plan.direct_alias = bare && plan.arena_bytes.is_zero();
   plan.direct = plan.direct_alias || (bare && (module.flags & FR_MODULE_ARENA_FOR_ALIAS) != 0);
   plan.strict_scalars = (module.flags & FR_MODULE_STRICT_SCALARS) != 0;
   plan.returns_tuple = (module.flags & FR_MODULE_RETURNS_TUPLE) != 0 || module.n_returns > 1;
-  plan.return_override = fact_of(module, "return_override") == "1";
-  plan.coerces = fact_of(module, "coerce") == "asarray";
+  plan.return_override = (module.flags & FR_MODULE_RETURN_OVERRIDE) != 0;
+  plan.coerces = (module.flags & FR_MODULE_COERCE) != 0;
   plan.involved |= !plan.callbacks.empty() || plan.return_override;
   plan.returns_none = !plan.involved && (plan.returns.empty() || (plan.returns.size() == 1 && !plan.returns_tuple &&
                                                                   plan.returns[0].kind == FR_RETURN_NONE));

@@ -158,6 +158,7 @@ struct CallPlan {
   bool needs_python = false;     // arguments or results that only Python has: structs, texts, objects, callables
   bool involved = false;         // a run needs more than its results' memory: callbacks, owned objects, given memory
   bool return_override = false;  // callers may give the memory of returned arrays
+  bool takes_errors = false;     // the program records errors of its own
   bool coerces = false;          // lists and tuples stand for arrays that are only read
   bool plain = false;            // all that follows the arguments' own checks is overlap
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/entries.h"
 #include "base/error_code.h"
@@ -278,18 +279,20 @@ std::string recorded_sentence(const RecordedError& e, const std::string& message
       return message.empty() ? "a Python int does not fit into 64 bits" : message;
     case FR_ERR_ZERO_DIVISION:
       return message.empty() ? "division by zero" : message;
-    case FR_ERR_STATUS:
-      return fmt::format("the native function returned the status {}", e.values[0]);
     default:
       return message.empty() ? fmt::format("the program failed with error {} ({})", e.code, e.values[0]) : message;
   }
 }
 
-// ", which means ..." where the signature says what a status means.
-std::string status_text(const FrModule& module, int64_t status) {
-  for (uint32_t i = 0; i < module.n_statuses; ++i)
-    if (module.statuses[i].status == status) return fmt::format(": {}", module.statuses[i].text);
-  return "";
+// "returned status 3: no device": the program's own status, with what it recorded or its signature says of it.
+std::string own_failure(const FrModule& module, int32_t status, std::string text) {
+  while (!text.empty() && (text.back() == '.' || std::isspace(static_cast<unsigned char>(text.back())) != 0))
+    text.pop_back();
+  const int64_t own = status < 0 ? status : status - FR_STATUS_USER;
+  for (uint32_t i = 0; text.empty() && i < module.n_statuses; ++i)
+    if (module.statuses[i].status == own) text = module.statuses[i].text;
+  if (own == 0) return fmt::format("recorded an error{}{}", text.empty() ? "" : ": ", text);
+  return fmt::format("returned status {}{}{}", own, text.empty() ? "" : ": ", text);
 }
 
 }  // namespace
@@ -341,15 +344,25 @@ Error persistent_failure(const CallPlan& plan, int32_t symbol, int64_t kept, int
                     Builtin::Value);
 }
 
-Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded,
-                  const std::vector<ErrorSite>& sites) {
+Error end_failure(const CallPlan& plan, const char* end, int32_t status, const std::string& text) {
   const char* name = plan.module->name;
+  if (status == FR_STATUS_NO_STATE)
+    return user_error(fmt::format("{}(): '{}' gave no state, but a null pointer.", name, end), Builtin::Runtime);
+  if (!is_own_status(status))
+    return user_error(fmt::format("{}(): '{}' failed with status {}.", name, end, status), Builtin::Runtime);
+  return user_error(fmt::format("{}(): '{}' {}.", name, end, own_failure(*plan.module, status, text)),
+                    Builtin::Runtime);
+}
+
+Error run_failure(const CallPlan& plan, int32_t status, const FrCallCtx& ctx, const std::vector<ErrorSite>& sites) {
+  const char* name = plan.module->name;
+  const RecordedError& recorded = ctx.error;
   if (recorded.code == 0) {
-    if (status >= 0 && status < FR_STATUS_USER)
+    if (!is_own_status(status))
       return user_error(fmt::format("{}(): the run failed with status {} and recorded no error.", name, status),
                         Builtin::Runtime);
-    const int64_t own = status < 0 ? status : status - FR_STATUS_USER;
-    return user_error(fmt::format("{}(): the program returned status {}{}.", name, own, status_text(*plan.module, own)),
+    const std::string text = ctx.extras != nullptr ? ctx.extras->failure : "";
+    return user_error(fmt::format("{}(): the program {}.", name, own_failure(*plan.module, status, text)),
                       Builtin::Runtime);
   }
   static const ErrorSite kNowhere;

@@ -28,8 +28,13 @@ Error workspace_failure(const CallPlan& plan, size_t index, WorkspaceProblem pro
 Error persistent_failure(const CallPlan& plan, int32_t symbol, int64_t kept, int64_t got);
 
 // The error for a status that is not FR_OK: what ctx recorded, or the number itself.
-Error run_failure(const CallPlan& plan, int32_t status, const RecordedError& recorded,
-                  const std::vector<ErrorSite>& sites);
+Error run_failure(const CallPlan& plan, int32_t status, const FrCallCtx& ctx, const std::vector<ErrorSite>& sites);
+
+// Whether the program itself gave the status, not its host or frame.
+inline bool is_own_status(int32_t status) { return status < 0 || status >= FR_STATUS_USER; }
+
+// The error for a status of `init` or `exit`, which `end` names; `text`: what the program recorded.
+Error end_failure(const CallPlan& plan, const char* end, int32_t status, const std::string& text);
 
 // "(3, 4)", "(3,)", "()".
 std::string tuple_text(const int64_t* values, int32_t count);

@@ -40,6 +40,9 @@ class Descriptor {
     if (of_.bounds_check) flags += " | FR_MODULE_BOUNDS_CHECKED";
     if (of_.strict_scalars) flags += " | FR_MODULE_STRICT_SCALARS";
     if (of_.arena_for_alias) flags += " | FR_MODULE_ARENA_FOR_ALIAS";
+    if (of_.return_override) flags += " | FR_MODULE_RETURN_OVERRIDE";
+    if (of_.coerces) flags += " | FR_MODULE_COERCE";
+    if (!of_.error_check) flags += " | FR_MODULE_UNCHECKED";
 
     Text out;
     out.append(words_);
@@ -58,14 +61,15 @@ class Descriptor {
              at(in, alias), at(in, facts));
     out.line("    {}, {},", qualified(in, arena), qualified(in, work));
     const auto entry = [&](const std::string& name) { return name.empty() ? "nullptr" : in + name; };
-    const bool plain = workspaces == "nullptr" && persistent.empty() && of_.user_args.empty() && of_.statuses.empty();
+    const bool plain = workspaces == "nullptr" && persistent.empty() && of_.user_args.empty() && of_.statuses.empty() &&
+                       entries.take_error.empty();
     out.line("    {}, {}, {}, {}, {}, 0{}", entry(entries.init), entry(entries.run), entry(entries.run_alias),
              entry(entries.exit), positional, plain ? "};" : ",");
     if (!plain) {
       out.line("    {}, {}, {}, {},", of_.workspaces.size(), persistent.size(), of_.user_args.size(),
                of_.statuses.size());
-      out.line("    {}, {}, {}, {}}};", at(in, workspaces), at(in, persistent_table), at(in, user_table),
-               at(in, statuses));
+      out.line("    {}, {}, {}, {}, {}}};", at(in, workspaces), at(in, persistent_table), at(in, user_table),
+               at(in, statuses), entry(entries.take_error));
     }
     out.line("}}");
     return out.take();
@@ -131,7 +135,7 @@ class Descriptor {
     const int intent = (a.read ? FR_IN : 0) | (a.written ? FR_OUT : 0);
     const std::string extent_table = postfix_table(a.extents), stride_table = postfix_table(a.strides);
     std::string more;
-    if (a.dtype == DType::Record) more = ", " + record(a);
+    if (a.dtype == DType::Record) more = ", " + record(a.name, a.record);
     if (a.kind == FR_ARG_CALLBACK) more = ", nullptr, " + callback(a);
     return fmt::format("sizeof(FrArg), {}, {}, {}, {}, {}, {}, {}, 0, {}, 0, {}, {}, {}, 0, {}{}",
                        flags.empty() ? "0" : flags.substr(3), quoted(a.name), kinds[a.kind], int(a.dtype),
@@ -140,16 +144,16 @@ class Descriptor {
                        a.literal.empty() ? "nullptr" : quoted(a.literal), more);
   }
 
-  // "&record0": the struct that elements of this argument are.
-  std::string record(const InterfaceArgument& a) {
+  // "&record0": the struct that elements of this argument or result are.
+  std::string record(const std::string& owner, const Record& of) {
     const std::string name = fmt::format("record{}", records_++);
     std::vector<std::string> rows;
-    for (const RecordField& f : a.record.fields)
+    for (const RecordField& f : of.fields)
       rows.push_back(
           fmt::format("sizeof(FrField), {}, {}, {}, {{0, 0, 0}}, {}", f.offset, quoted(f.name), int(f.dtype), f.count));
     const std::string fields = table("FrField", (name + "_fields").c_str(), rows);
-    tables_ += fmt::format("static const FrRecord {} = {{sizeof(FrRecord), {}, {}, {}, {}, {}}};\n", name,
-                           a.record.bytes, quoted(a.name), rows.size(), alignment_of(a.record), fields);
+    tables_ += fmt::format("static const FrRecord {} = {{sizeof(FrRecord), {}, {}, {}, {}, {}, {}}};\n", name, of.bytes,
+                           quoted(owner), rows.size(), alignment_of(of), fields, quoted(of.literal));
     return "&" + name;
   }
 
@@ -187,8 +191,10 @@ class Descriptor {
       const loops::Return& ret = of_.returns[r];
       const std::string name = quoted(of_.return_names.empty() ? "" : of_.return_names[r]);
       const std::string extents = ret.kind == FR_RETURN_ARRAY ? postfix_table(ret.shape) : "nullptr";
-      rows.push_back(fmt::format("sizeof(FrReturn), {}, {}, {}, {}, {}, 0, {}, {}", ret.weak ? "FR_RETURN_WEAK" : "0",
-                                 name, int(ret.kind), int(ret.dtype), ret.shape.size(), ret.argument, extents));
+      const std::string more =
+          ret.dtype == DType::Record ? ", " + record(of_.return_names[r], of_.return_records[r]) : "";
+      rows.push_back(fmt::format("sizeof(FrReturn), {}, {}, {}, {}, {}, 0, {}, {}{}", ret.weak ? "FR_RETURN_WEAK" : "0",
+                                 name, int(ret.kind), int(ret.dtype), ret.shape.size(), ret.argument, extents, more));
     }
     return table("FrReturn", "module_returns", rows);
   }

@@ -14,6 +14,7 @@ struct EntryPoints {
   std::string run;
   std::string run_alias;   // empty: none
   std::string init, exit;  // empty: none
+  std::string take_error;  // empty: none
 };
 
 using BuildFacts = std::vector<std::pair<std::string, std::string>>;  // key, value

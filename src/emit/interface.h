@@ -48,9 +48,11 @@ struct Interface {
   std::vector<InterfaceArgument> arguments;
   std::vector<loops::Return> returns;
   std::vector<std::string> return_names;  // of each, or none
+  std::vector<Record> return_records;     // of each, or none
   std::vector<Guard> guards;
   std::vector<loops::AliasPair> alias;  // pairs that the call must test; empty when alias_safe
   bool returns_tuple = false, alias_safe = false, bounds_check = true, strict_scalars = false;
+  bool return_override = false, coerces = false, error_check = true;
   Expr arena_bytes = 0;
   bool arena_for_alias = false;  // `run` needs no arena, arena_bytes is what `run_alias` needs
   Expr work = 0;

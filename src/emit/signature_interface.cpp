@@ -198,7 +198,10 @@ Interface interface_of(const Signature& signature) {
                  .returns_tuple = signature.returns_tuple,
                  .alias_safe = signature.may_alias,
                  .bounds_check = false,
-                 .strict_scalars = signature.strict_scalars};
+                 .strict_scalars = signature.strict_scalars,
+                 .return_override = signature.return_override,
+                 .coerces = !signature.coerce.empty(),
+                 .error_check = signature.error_check};
   made.arguments = ordered_arguments(signature, sizes);
   Sources(signature, sizes, made).add();
   add_ranges(signature, made);
@@ -208,6 +211,7 @@ Interface interface_of(const Signature& signature) {
     const uint8_t kind = r.kind == SignatureKind::Array ? FR_RETURN_ARRAY : FR_RETURN_SCALAR;
     made.returns.push_back({.kind = kind, .dtype = r.dtype, .shape = sizes.return_shapes[i]});
     made.return_names.push_back(r.name);
+    made.return_records.push_back(r.record);
   }
   const auto is_array = [](const InterfaceArgument& a) { return a.kind == FR_ARG_ARRAY; };
   for (int w = 0; !made.alias_safe && w < static_cast<int>(made.arguments.size()); ++w)

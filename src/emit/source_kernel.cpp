@@ -15,6 +15,10 @@
 namespace ferrule {
 namespace {
 
+// Keeps the frame's names apart from the author's, whose functions are called by qualified names: those of the frame
+// and of fr_author would be found first.
+constexpr const char* kScope = "fr_frame";
+
 // Whether the type has several spellings among authors (std::complex, float _Complex, _Float16, uint16_t).
 bool is_author_typed(DType dtype) { return is_complex(dtype) || is_half(dtype) || is_float8(dtype); }
 
@@ -108,7 +112,7 @@ void write_run(Text& out, const Signature& signature, const Interface& described
   std::vector<std::string> parameters;
   for (const std::string& name : signature.run.parameters)
     parameters.push_back(parameter(signature, sizes, described, name));
-  const std::string call = fmt::format("{}({})", signature.run.name, fmt::join(parameters, ", "));
+  const std::string call = fmt::format("::{}({})", signature.run.name, fmt::join(parameters, ", "));
   const bool calls_back = std::any_of(described.arguments.begin(), described.arguments.end(),
                                       [](const InterfaceArgument& a) { return a.kind == FR_ARG_CALLBACK; });
   out.open("static int32_t run([[maybe_unused]] void* state, [[maybe_unused]] const FrCall* call)");
@@ -146,12 +150,12 @@ void write_init(Text& out, const Signature& signature) {
     parameters.push_back(fmt::format("fr_author::number(static_cast<{}>(persistent[{}]))",
                                      cpp_name(signature.symbol(name)->dtype), found - signature.persistent.begin()));
   }
-  const std::string call = fmt::format("{}({})", signature.init.name, fmt::join(parameters, ", "));
+  const std::string call = fmt::format("::{}({})", signature.init.name, fmt::join(parameters, ", "));
   out.open(
       "static int32_t init([[maybe_unused]] void** state, const FrHost*, [[maybe_unused]] const int64_t* persistent)");
   if (signature.init.result == "state") {
     out.line("*state = {};", call);
-    out.line("return *state != nullptr ? FR_OK : FR_STATUS_ERROR;");
+    out.line("return *state != nullptr ? FR_OK : FR_STATUS_NO_STATE;");
   } else if (signature.init.result == "status") {
     out.line("return fr_author::status({});", call);
   } else {
@@ -162,8 +166,8 @@ void write_init(Text& out, const Signature& signature) {
 }
 
 void write_exit(Text& out, const Signature& signature) {
-  const std::string call =
-      fmt::format("{}({})", signature.exit.name, signature.exit.parameters.empty() ? "" : "fr_author::Pointer{state}");
+  const std::string call = fmt::format("::{}({})", signature.exit.name,
+                                       signature.exit.parameters.empty() ? "" : "fr_author::Pointer{state}");
   out.open("static int32_t leave([[maybe_unused]] void* state)");
   if (signature.exit.name.empty()) {
     out.line("return FR_OK;");
@@ -176,6 +180,28 @@ void write_exit(Text& out, const Signature& signature) {
   out.close();
 }
 
+// The program's own record of errors. After `init` and `exit` there is no state to ask.
+void write_take_error(Text& out, const Signature& signature) {
+  std::vector<std::string> parameters;
+  for (const std::string& name : signature.error.parameters)
+    parameters.emplace_back(name == "state" ? "fr_author::Pointer{state}" : "fr_author::own_status(status)");
+  const bool uses_state = std::find(signature.error.parameters.begin(), signature.error.parameters.end(), "state") !=
+                          signature.error.parameters.end();
+  const std::string call = fmt::format("::{}({})", signature.error.name, fmt::join(parameters, ", "));
+  out.open(
+      "static int32_t take_error([[maybe_unused]] void* state, int32_t status, [[maybe_unused]] const char** text)");
+  if (uses_state) out.line("if (state == nullptr) return status;");
+  if (signature.error.result == "text") {
+    out.line("*text = {};", call);
+    out.line("return status == FR_OK && *text != nullptr ? FR_STATUS_USER : status;");
+  } else {
+    out.line("const int32_t recorded = fr_author::status({});", call);
+    out.line("return status != FR_OK ? status : recorded;");
+  }
+  out.close();
+  out.blank();
+}
+
 // A handle with state has both ends, even where the author has one.
 void write_ends(Text& out, const Signature& signature) {
   if (signature.init.name.empty()) {
@@ -186,16 +212,6 @@ void write_ends(Text& out, const Signature& signature) {
   out.blank();
   write_exit(out, signature);
   out.blank();
-}
-
-// What callers have to know and the tables of abi.h have no place for.
-BuildFacts call_facts(const Signature& signature) {
-  BuildFacts facts;
-  if (signature.return_override) facts.emplace_back("return_override", "1");
-  if (!signature.coerce.empty()) facts.emplace_back("coerce", signature.coerce);
-  for (const SignatureReturn& r : signature.returns)
-    if (r.dtype == DType::Record) facts.emplace_back("record:" + r.name, r.record.literal);
-  return facts;
 }
 
 }  // namespace
@@ -211,13 +227,15 @@ std::string emit_source_kernel(const Signature& signature, const std::string& so
   for (const char* header : {"abi.h", "rt/author.h", "rt/facts.h", "rt/import.h", "rt/index.h"})
     out.line("#include \"ferrule/{}\"", header);
   out.blank();
-  out.line("namespace {{");
+  out.line("namespace {} {{", kScope);
   if (!described.stateless) write_ends(out, signature);
+  if (!signature.error.name.empty()) write_take_error(out, signature);
   write_run(out, signature, described);
   out.blank();
   EntryPoints entries{.run = "run"};
   if (!described.stateless) entries.init = "init", entries.exit = "leave";
-  out.append(descriptor_text(described, digest, call_facts(signature), "", FR_MODULE_SYMBOL, entries));
+  if (!signature.error.name.empty()) entries.take_error = "take_error";
+  out.append(descriptor_text(described, digest, {}, kScope, FR_MODULE_SYMBOL, entries));
   out.line("FR_IMPORTABLE({})", identifier(signature.name));
   return out.take();
 }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -45,6 +46,8 @@ struct CallExtras {
   CallbackBridge bridge{nullptr, nullptr};  // set before the run, if at all
   std::vector<MadeReturn> returns;
   std::vector<MemoryPtr> scratch;
+  bool leaves_errors = false;  // what the program records of its own errors stays there; set before the run
+  std::string failure;         // what it recorded
 };
 
 // Out of line, so that the calls that made none only compare a pointer.

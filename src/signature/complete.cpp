@@ -100,9 +100,13 @@ void check_user_args(const Signature& s, const Sizes& sizes) {
   }
 }
 
+void check_function_name(const Signature& s, const std::string& name) {
+  if (!is_identifier(name) && name.find("::") == std::string::npos)
+    refuse(s, fmt::format("'{}' is no name of a C function.", name));
+}
+
 void check_run(const Signature& s) {
-  if (!is_identifier(s.run.name) && s.run.name.find("::") == std::string::npos)
-    refuse(s, fmt::format("'{}' is no name of a C function.", s.run.name));
+  check_function_name(s, s.run.name);
   std::set<std::string> seen;
   for (const std::string& parameter : s.run.parameters) {
     const bool known = s.argument(parameter) != nullptr || s.returned(parameter) != nullptr ||
@@ -135,6 +139,7 @@ void check_state(const Signature& s) {
       if (!function->parameters.empty()) refuse(s, fmt::format("'{}' has parameters but no name.", what));
       continue;
     }
+    check_function_name(s, function->name);
     const bool gives_state = function == &s.init && function->result == "state";
     if (function->result != "none" && function->result != "status" && !gives_state)
       refuse(s, fmt::format("the result of '{}' is '{}'; it can be 'none' or 'status'{}.", function->name,
@@ -147,10 +152,11 @@ void check_state(const Signature& s) {
                               parameter));
     }
   }
-  const bool uses_state =
-      std::find(s.run.parameters.begin(), s.run.parameters.end(), "state") != s.run.parameters.end();
-  if (uses_state && s.init.name.empty())
-    refuse(s, fmt::format("'{}' takes 'state', but there is no init.", s.run.name));
+  for (const AuthorFunction* function : {&s.run, &s.error}) {
+    const auto& taken = function->parameters;
+    if (std::find(taken.begin(), taken.end(), "state") != taken.end() && s.init.name.empty())
+      refuse(s, fmt::format("'{}' takes 'state', but there is no init.", function->name));
+  }
   if (!s.persistent.empty() && s.init.name.empty()) refuse(s, "persistent symbols are given, but there is no init.");
   for (const std::string& name : s.persistent)
     if (s.symbol(name) == nullptr) refuse(s, fmt::format("persistent has '{}', which is no symbol.", name));
@@ -162,6 +168,20 @@ void check_state(const Signature& s) {
   for (const SignatureStatus& status : s.statuses)
     if (status.status == 0 || !seen.insert(status.status).second)
       refuse(s, fmt::format("statuses has {}{}.", status.status, status.status == 0 ? ", which is success" : " twice"));
+}
+
+// The function that takes what the program has recorded.
+void check_error(const Signature& s) {
+  if (s.error.name.empty()) {
+    if (!s.error.parameters.empty()) refuse(s, "'error' has parameters but no name.");
+    return;
+  }
+  check_function_name(s, s.error.name);
+  if (s.error.result != "text" && s.error.result != "status")
+    refuse(s, fmt::format("the result of '{}' is '{}'; it can be 'text' or 'status'.", s.error.name, s.error.result));
+  for (const std::string& parameter : s.error.parameters)
+    if (parameter != "state" && parameter != "status")
+      refuse(s, fmt::format("'{}' takes '{}', which is neither 'state' nor 'status'.", s.error.name, parameter));
 }
 
 // Every name that a size mentions, in order of appearance.
@@ -255,6 +275,7 @@ Signature complete(Signature signature) {
       signature.run.parameters.insert(signature.run.parameters.begin(), std::string("state"));
   }
   check_run(signature);
+  check_error(signature);
   check_state(signature);
   const Sizes sizes = sizes_of(signature);
   for (const SizeSource& source : sizes.sources) {

@@ -226,6 +226,7 @@ std::string to_json(const Signature& s) {
   root["run"] = function_json(s.run);
   if (!s.init.name.empty()) root["init"] = function_json(s.init);
   if (!s.exit.name.empty()) root["exit"] = function_json(s.exit);
+  if (!s.error.name.empty()) root["error"] = function_json(s.error);
   if (!s.persistent.empty()) root["persistent"] = s.persistent;
   for (const SignatureWorkspace& w : s.workspaces)
     root["workspaces"].push_back({{"name", w.name}, {"bytes", w.bytes}, {"alignment", w.alignment}});
@@ -233,6 +234,7 @@ std::string to_json(const Signature& s) {
     root["statuses"].push_back({{"status", status.status}, {"text", status.text}});
   root["options"] = {
       {"returns_tuple", s.returns_tuple}, {"may_alias", s.may_alias}, {"strict_scalars", s.strict_scalars}};
+  if (!s.error_check) root["options"]["error_check"] = false;
   if (s.return_override) root["options"]["allow_return_override"] = true;
   if (!s.coerce.empty()) root["options"]["coerce"] = s.coerce;
   return root.dump();
@@ -262,8 +264,8 @@ Signature signature_from_json(const std::string& text) {
   });
   if (in.has("arg_names")) s.arg_names = in.texts("arg_names");
   if (in.has("user_args")) s.user_args = slots_of(in.at("user_args"), "user_args");
-  for (const auto& [field, function] :
-       {std::pair{"run", &s.run}, std::pair{"init", &s.init}, std::pair{"exit", &s.exit}}) {
+  for (const auto& [field, function] : {std::pair{"run", &s.run}, std::pair{"init", &s.init},
+                                        std::pair{"exit", &s.exit}, std::pair{"error", &s.error}}) {
     if (!in.has(field)) continue;
     Reader item(in.at(field), field);
     *function = {item.text("name", ""), item.texts("parameters"), item.text("result", "none")};
@@ -281,6 +283,7 @@ Signature signature_from_json(const std::string& text) {
     s.returns_tuple = options.flag("returns_tuple");
     s.may_alias = options.flag("may_alias");
     s.strict_scalars = options.flag("strict_scalars");
+    s.error_check = options.flag("error_check", true);
     s.return_override = options.flag("allow_return_override");
     s.coerce = options.text("coerce", "");
     options.finish();

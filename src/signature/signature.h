@@ -106,12 +106,16 @@ struct Signature {
   // pointer that is not NULL) or through the parameter "state", a void**. `run` and `exit` take it as the parameter
   // "state".
   AuthorFunction init, exit;
+  // Takes the error that the program has recorded of itself, and clears the record: a text ("text", a char pointer,
+  // NULL for none) or a "status". Takes "state", and "status", what the function before it gave.
+  AuthorFunction error;
   std::vector<std::string> persistent;  // symbols that keep their value from `init` to `exit`
   std::vector<SignatureWorkspace> workspaces;
   std::vector<SignatureStatus> statuses;  // what results "status" mean
   bool returns_tuple = false;             // even one return comes in a tuple
   bool may_alias = false;                 // the author's function is right for every overlap of arguments
   bool strict_scalars = false;
+  bool error_check = true;       // statuses and recorded errors of `run` are raised
   bool return_override = false;  // callers may give the memory of a returned array, by its name
   std::string coerce;            // "asarray": lists and tuples are copied to arrays that are only read, with a warning
 

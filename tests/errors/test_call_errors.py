@@ -391,7 +391,7 @@ def test_memory_that_nobody_has(step):
 
 def test_status_of_init_and_exit():
     kernel = kernels.kernel("state.c")
-    with pytest.raises(errors.UserRuntimeError, match=r"next\(\): the program returned status 4\."):
+    with pytest.raises(errors.UserRuntimeError, match=r"next\(\): 'init' returned status 4\."):
         kernel(-1)
     assert kernel(99) == 100
     with pytest.raises(RuntimeError, match="status 5"):

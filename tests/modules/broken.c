@@ -37,7 +37,7 @@ const FrModule ferrule_module_v1 = {
 #else
     .major = FR_ABI_MAJOR,
 #endif
-    .minor = FR_ABI_MINOR + 7, /* a later minor version is fine */
+    .minor = 7, /* a later minor version is fine */
     .flags = FR_MODULE_STATELESS,
     .name = "broken",
     ARGS(args, 1),

@@ -309,3 +309,50 @@ def test_the_compilers_error_names_the_authors_line():
         fr.compile_source("void broken(double* x, long n) {\n  int y = ;\n}", signature)
     with pytest.raises(fr.BuildError, match="frame of broken"):
         fr.compile_source("void other(double* x, long n) {}", signature)
+
+
+# Names that the frame or its header uses for itself: an author may use them all.
+FRAME_NAMES = ("run", "init", "take_error", "state", "call", "status", "x0", "module_args")
+
+
+@pytest.mark.parametrize("name", FRAME_NAMES)
+def test_the_authors_names_are_their_own(name):
+    source = f"""
+    int* {name}() {{ return new int(3); }}
+    void {name}(int*, double* x, long n) {{ for (long i = 0; i < n; ++i) x[i] += 1; }}
+    const char* {name}(int status) {{ return status == 5 ? "five" : nullptr; }}
+    int {name}(int* s, long n) {{ return n == 0 ? 5 : 0; }}
+    int {name}(const char*) {{ return 0; }}
+    """
+    signature = fr.Signature(
+        "f", [fr.Arg("n", kind="scalar", dtype="int64")], run=name, parameters=["state", "n"], result="status",
+        init=fr.AuthorFunction(name, [], "state"), error=fr.AuthorFunction(name, ["status"], "text"),
+    )  # fmt: skip
+    kernel = fr.compile_source(source, signature).load()
+    assert kernel(1) is None
+    with pytest.raises(RuntimeError, match="status 5: five"):
+        kernel(0)
+
+
+def test_the_authors_variables_are_their_own():
+    more = (
+        "leave",
+        "persistent",
+        "text",
+        "number",
+        "store",
+        "e0",
+        "record0",
+        "callback0",
+        "module_facts",
+        "fr_status",
+    )
+    names = (*FRAME_NAMES, *more)
+    source = "".join(f"static double {name} = 2;\n" for name in names)
+    source += "void scale(double* values, long n) { values[n - 1] *= x0 + e0; }"
+    signature = fr.Signature(
+        "scale", [fr.Arg("values", shape="2*N", intent="inout")], parameters=["values", "N"]
+    )
+    x = np.ones(4)
+    fr.compile_source(source, signature).load()(x)
+    assert x.tolist() == [1, 4, 1, 1]

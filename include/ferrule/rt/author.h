@@ -80,12 +80,17 @@ inline void store(void* address, const T& value) {
 }
 
 // The author's status as that of an entry of abi.h: 0 stays, others keep apart from FrStatus's own. Positive ones are
-// moved behind FR_STATUS_USER, negative ones stay; what does not fit becomes the largest.
-inline int32_t status(int64_t value) {
-  const int64_t made = value > 0 ? value + FR_STATUS_USER : value;
-  if (made > INT32_MAX) return INT32_MAX;
-  return made < INT32_MIN ? INT32_MIN : static_cast<int32_t>(made);
+// moved behind FR_STATUS_USER, negative ones stay; the few that do not fit become the largest.
+template <class T>
+int32_t status(T value) {
+  static_assert(__is_enum(T) || requires { value % value; }, "a status is an int");
+  static_assert(sizeof(T) < sizeof(int32_t) || (sizeof(T) == sizeof(int32_t) && T(-1) < T(0)), "a status is an int");
+  const int64_t made = int64_t(value) + (int64_t(value) > 0 ? FR_STATUS_USER : 0);
+  return made > INT32_MAX ? INT32_MAX : static_cast<int32_t>(made);
 }
+
+// The author's status again.
+inline int32_t own_status(int32_t status) { return status > 0 ? status - FR_STATUS_USER : status; }
 
 // A value of `bytes` bytes from or to any type of that size, for callbacks.
 template <int bytes>

@@ -4,6 +4,7 @@
 #include <Python.h>
 #include <nanobind/nanobind.h>
 
+#include <cstring>
 #include <exception>
 #include <new>
 
@@ -57,7 +58,10 @@ inline void raise_from(const Error& error) {
   PyObject* type = PyObject_GetAttrString(module, class_name(error));
   Py_DECREF(module);
   if (type == nullptr) return;
-  PyErr_SetString(type, error.what());
+  // A program's own text may hold any bytes.
+  PyObject* message = PyUnicode_DecodeUTF8(error.what(), static_cast<Py_ssize_t>(std::strlen(error.what())), "replace");
+  if (message != nullptr) PyErr_SetObject(type, message);
+  Py_XDECREF(message);
   Py_DECREF(type);
 }
 

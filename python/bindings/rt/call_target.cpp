@@ -21,7 +21,7 @@ Outcome bind_static(const Target& target, const ArgPlan& arg, PyObject* object, 
 }  // namespace
 
 void raise_failure(const Target& target, int32_t status, const FrCallCtx& ctx) {
-  raise_from(target.handle->failure(status, ctx.error));
+  raise_from(target.handle->failure(status, ctx));
 }
 
 Outcome bind_other(const Target& target, size_t index, PyObject* object, Attempt& attempt) {

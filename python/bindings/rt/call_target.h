@@ -46,11 +46,13 @@ inline bool releases_gil(const Target& target, const Frame& frame) {
 
 // The run itself, with or without the interpreter's lock. False with a Python error set.
 [[gnu::always_inline]] inline bool run(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx) {
+  if (target.plan().takes_errors && !target.error_check) [[unlikely]]
+    ctx.get_extras().leaves_errors = true;
   const int32_t status =
       releases_gil(target, frame) ? run_without_gil(target, fit, frame, ctx) : target.handle->run(frame, fit, ctx);
   if (status == FR_OK) [[likely]]
     return true;
-  if (!target.error_check && (status < 0 || status >= FR_STATUS_USER)) return true;
+  if (!target.error_check && is_own_status(status)) return true;
   raise_failure(target, status, ctx);
   return false;
 }

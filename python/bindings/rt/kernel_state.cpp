@@ -11,14 +11,18 @@ namespace {
 
 const Target& target_of(PyObject* self) { return *reinterpret_cast<KernelObject*>(self)->target; }
 
-PyObject* raise_status(const Target& target, int32_t status) {
-  if (status == FR_OK) Py_RETURN_NONE;
+// A member of the handle that may wait for other threads, without the interpreter's lock.
+template <class F>
+void unlocked(F member) {
+  std::exception_ptr failed;
+  Py_BEGIN_ALLOW_THREADS;
   try {
-    raise_from(target.handle->failure(status, {}));
+    member();
   } catch (...) {
-    raise_current_exception();
+    failed = std::current_exception();
   }
-  return nullptr;
+  Py_END_ALLOW_THREADS;
+  if (failed) std::rethrow_exception(failed);
 }
 
 bool names_sizes_alone(const Target& target, Py_ssize_t nargs, PyObject* kwnames) {
@@ -104,29 +108,20 @@ PyObject* kernel_initialize(PyObject* self, PyObject* const* args, Py_ssize_t na
   std::fill_n(attempt.frame.symbols, target.plan().module->n_symbols, 0);
   if (!bind_sizes(target, args, nargs, kwnames, target.plan().persistent, attempt)) return nullptr;
   const std::shared_ptr<Handle> handle = target.handle;
-  int32_t status = FR_OK;
-  std::exception_ptr failed;
-  Py_BEGIN_ALLOW_THREADS;
-  try {
-    status = handle->initialize(attempt.frame.symbols);
-  } catch (...) {
-    failed = std::current_exception();
-  }
-  Py_END_ALLOW_THREADS;
-  if (failed) std::rethrow_exception(failed);
-  return raise_status(target, status);
+  unlocked([&] { handle->initialize(attempt.frame.symbols); });
+  Py_RETURN_NONE;
 } catch (...) {
   raise_current_exception();
   return nullptr;
 }
 
-PyObject* kernel_finalize(PyObject* self, PyObject*) {
+PyObject* kernel_finalize(PyObject* self, PyObject*) try {
   const std::shared_ptr<Handle> handle = target_of(self).handle;
-  int32_t status = FR_OK;
-  Py_BEGIN_ALLOW_THREADS;
-  status = handle->finalize();
-  Py_END_ALLOW_THREADS;
-  return raise_status(target_of(self), status);
+  unlocked([&] { handle->finalize(); });
+  Py_RETURN_NONE;
+} catch (...) {
+  raise_current_exception();
+  return nullptr;
 }
 
 PyObject* kernel_workspace_sizes(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) try {

@@ -183,6 +183,7 @@ bool fill_target(Target& target, std::shared_ptr<Handle> handle) {
   target.args.resize(plan.args.size());
   target.array_type = &PyArray_Type;
   target.host = host_table();
+  target.error_check = (plan.module->flags & FR_MODULE_UNCHECKED) == 0;
   if (plan.n_positional == plan.args.size()) target.n_by_position = static_cast<Py_ssize_t>(plan.args.size());
   for (size_t i = 0; i < plan.args.size(); ++i)
     if (!fill_argument(plan.args[i], plan.module->n_symbols, target.args[i])) return false;
@@ -194,9 +195,8 @@ bool fill_target(Target& target, std::shared_ptr<Handle> handle) {
   }
   for (const ReturnPlan& r : plan.returns) {
     const char* name = r.declared->name != nullptr ? r.declared->name : "";
-    const std::string literal(fact_of(*plan.module, std::string("record:") + name));
-    target.return_descrs.push_back(
-        new_descr(r.dtype, literal.c_str(), std::string(plan.module->name) + "(): the result '" + name + "'"));
+    target.return_descrs.push_back(new_descr(r.dtype, r.declared->record != nullptr ? r.declared->record->literal : "",
+                                             std::string(plan.module->name) + "(): the result '" + name + "'"));
     if (target.return_descrs.back() == nullptr) return false;
     if (name[0] == '\0') continue;
     target.return_names.push_back(interned(name));

@@ -264,14 +264,19 @@ TEST(Invoke, StateIsMadeOnceAndAgainAfterFinalize) {
   const auto next = [&](int64_t start) {
     return *static_cast<int64_t*>(invoke(*handle, std::vector<CallArgument>{start})[0].data);
   };
-  EXPECT_EQ(refused(*handle, {int64_t{-1}}).text, "next(): the program returned status 4.");
+  EXPECT_EQ(refused(*handle, {int64_t{-1}}).text, "next(): 'init' returned status 4.");
   EXPECT_EQ(next(5), 6);
   EXPECT_EQ(next(5), 7);
-  EXPECT_EQ(handle->finalize(), FR_OK);
+  handle->finalize();
   EXPECT_EQ(next(98), 99);
   EXPECT_EQ(next(0), 100);
-  EXPECT_EQ(handle->finalize(), 21);
-  EXPECT_EQ(handle->finalize(), FR_OK);
+  try {
+    handle->finalize();
+    ADD_FAILURE() << "exit's status 5 was not told";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "next(): 'exit' returned status 5.");
+  }
+  handle->finalize();
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([&] {
