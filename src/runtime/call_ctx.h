@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "array/memory.h"
@@ -51,9 +52,7 @@ struct CallExtras {
 };
 
 // Out of line, so that the calls that made none only compare a pointer.
-struct FreeExtras {
-  [[gnu::noinline, gnu::cold]] void operator()(CallExtras* extras) const { delete extras; }
-};
+[[gnu::noinline, gnu::cold]] inline void free_extras(CallExtras* extras) { delete extras; }
 
 // Held for a few instructions at a time, by bodies of a parallel region that touch the context together.
 class BriefLock {
@@ -72,14 +71,23 @@ class BriefLock {
 // One lies on the stack of each call, so what is initialised here is paid by each.
 struct FrCallCtx {
   explicit FrCallCtx(const FrModule* module) : module(module) {}
-  [[gnu::always_inline]] ~FrCallCtx() {}
+  FrCallCtx(const FrCallCtx&) = delete;
+  [[gnu::always_inline]] ~FrCallCtx() {
+    if (extras != nullptr) [[unlikely]]
+      ferrule::free_extras(extras);
+  }
+  // As it was before the run.
+  void clear() {
+    ferrule::free_extras(std::exchange(extras, nullptr));
+    error.code = 0;
+  }
   ferrule::CallExtras& get_extras() {
-    if (extras == nullptr) extras.reset(new ferrule::CallExtras);
+    if (extras == nullptr) extras = new ferrule::CallExtras;
     return *extras;
   }
 
-  const FrModule* const module;
-  std::unique_ptr<ferrule::CallExtras, ferrule::FreeExtras> extras;
+  const FrModule* module;
+  ferrule::CallExtras* extras = nullptr;
   int32_t num_threads = 0;
   ferrule::BriefLock lock;  // guards the error slot and the extras
   ferrule::RecordedError error;

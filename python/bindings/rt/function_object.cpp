@@ -78,21 +78,12 @@ PyObject* call_miss(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyO
   return call_miss(self, args, nargs, kwnames);
 }
 
-// `nobody_looks`: of those who watch calls.
-template <bool nobody_looks>
-PyObject* call_function(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+[[gnu::noinline]] PyObject* call_slow(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   FunctionObject* function = as_function(self);
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
   PyObject* const current = function->current;
-  if (!nobody_looks && is_watched()) [[unlikely]]
-    return call_watched(self, args, nargs, kwnames);
   if (current == nullptr) [[unlikely]]
     return call_others(self, args, nargs, kwnames, nullptr);
-  // Nothing of Python runs in a quick call, so that nobody clears the list meanwhile.
-  const Target& target = target_of(current);
-  PyObject* result;
-  if (target.quick && in_declared_order(target, nargs, kwnames) && quick_call(target, args, result)) [[likely]]
-    return result;
   if (function->annotated) return call_one(current, args, nargs, kwnames);
   const Called called = try_one(current, args, nargs, kwnames);
   if (called.outcome == Outcome::Miss) [[unlikely]]
@@ -101,11 +92,18 @@ PyObject* call_function(PyObject* self, PyObject* const* args, size_t nargsf, Py
 }
 
 PyObject* function_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
-  return call_function<false>(self, args, nargsf, kwnames);
+  const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+  if (is_watched()) [[unlikely]]
+    return call_watched(self, args, nargs, kwnames);
+  PyObject* const current = as_function(self)->current;
+  // Nothing of Python runs in a quick call, so that nobody clears the list meanwhile.
+  if (current != nullptr && may_be_quick(target_of(current), nargs, kwnames)) [[likely]]
+    return quick_call<call_slow>(self, args, nargsf, kwnames, target_of(current));
+  return call_slow(self, args, nargsf, kwnames);
 }
 
 PyObject* function_call_unwatched(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
-  return call_function<true>(self, args, static_cast<size_t>(nargs), kwnames);
+  return call_slow(self, args, static_cast<size_t>(nargs), kwnames);
 }
 
 PyObject* function_new(PyTypeObject* type, PyObject*, PyObject*) {

@@ -20,14 +20,17 @@ PyTypeObject* kernel_type = nullptr;  // made once, at import
 KernelObject* as_kernel(PyObject* self) { return reinterpret_cast<KernelObject*>(self); }
 const CallPlan& plan_of(PyObject* self) { return as_kernel(self)->target->plan(); }
 
+PyObject* kernel_call_slow(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+  return call_or_raise(*as_kernel(self)->target, args, PyVectorcall_NARGS(nargsf), kwnames);
+}
+
 PyObject* kernel_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
   if (is_watched() || as_kernel(self)->watched) [[unlikely]]
     return call_watched(self, args, nargs, kwnames);
   const Target& target = *as_kernel(self)->target;
-  PyObject* result;
-  if (target.quick && in_declared_order(target, nargs, kwnames) && quick_call(target, args, result)) [[likely]]
-    return result;
+  if (may_be_quick(target, nargs, kwnames)) [[likely]]
+    return quick_call<kernel_call_slow>(self, args, nargsf, kwnames, target);
   return call_or_raise(target, args, nargs, kwnames);
 }
 
@@ -39,7 +42,7 @@ PyObject* new_kernel(PyTypeObject* type, std::shared_ptr<const Module> module) {
   try {
     kernel->target = new Target;
     if (fill_target(*kernel->target, std::make_shared<Handle>(std::move(module)))) {
-      kernel->target->quick = may_be_quick(*kernel->target);
+      prepare_quick(*kernel->target);
       return self;
     }
   } catch (...) {
@@ -163,6 +166,7 @@ int set_release_gil(PyObject* self, PyObject* value, void*) {
     PyErr_SetString(PyExc_ValueError, "'release_gil' is 'auto', True or False.");
     return -1;
   }
+  prepare_quick(*as_kernel(self)->target);
   return 0;
 }
 

@@ -1,111 +1,129 @@
 // The shortest way through a call, for what most calls are: plain arrays that fit at first sight, Python floats and
-// ints, no results, no state, a short run. Everything it needs lies in a few hundred bytes of stack; whatever is not so
-// goes to attempt_call() as if nothing had happened.
+// ints, no results, no state, a short run. Whatever is not so goes the longer way as if nothing had happened.
 #pragma once
-
-#include <algorithm>
 
 #include "bind_args.h"
 #include "call_target.h"
 
 namespace ferrule::python {
 
-// Whether calls of the target may be quick; to be asked again when the target has changed.
-bool may_be_quick(const Target& target);
+// Fills Target::quick; to be done again when the target has changed.
+void prepare_quick(Target& target);
 
 namespace quick {
 
 inline constexpr size_t kArgs = 40, kSymbols = 48;
 
-// A Python float, int or bool where the target takes it as it is (numbers lie in their first bytes: little endian);
-// false leaves the argument to the longer way.
-[[gnu::always_inline]] inline bool take_number(const Target& target, size_t index, PyObject* object, int64_t* symbols,
-                                               int64_t* slot) {
-  const ArgPlan& arg = target.plan().args[index];
-  if (arg.kind != FR_ARG_SCALAR || (target.exact && !arg.weak)) return false;
-  if (arg.dtype == DType::F64 && PyFloat_CheckExact(object)) {
-    const double value = PyFloat_AS_DOUBLE(object);
-    __builtin_memcpy(slot, &value, sizeof value);
-    return true;
+// What quick calls of one thread use in turn: they run no Python code, so that none begins before another has ended.
+// `call` and `ctx` are as a run expects them but for ctx.module.
+struct Scratch {
+  Scratch();
+  FrCallCtx ctx;
+  FrCall call;
+  void* pointers[kArgs];
+  uint64_t bytes[kArgs];
+  int64_t symbols[kSymbols];
+  int64_t numbers[kArgs];
+};
+
+// Of this thread; null before its first quick call. With the model of libraries that are loaded later it would be found
+// through a function.
+extern thread_local constinit Scratch* scratch [[gnu::tls_model("initial-exec")]];
+
+[[gnu::cold]] Scratch* make_scratch();
+
+// A Python int or bool where the target takes it as it is (numbers lie in their first bytes: little endian); false
+// leaves the argument to the longer way.
+bool take_integer(const QuickArg& arg, PyObject* object, int64_t* symbols, int64_t* slot);
+
+// What is no array; its pointer is null for a fixed value.
+[[gnu::always_inline]] inline bool take_other(const QuickArg& arg, PyObject* object, Scratch& use, size_t i) {
+  if (arg.kind == QuickArg::Kind::Fixed) {
+    use.pointers[i] = nullptr;
+    return object == arg.expected;
   }
-  if (arg.dtype == DType::Bool && PyBool_Check(object)) {
-    *slot = object == Py_True;  // its first byte
-    return true;
-  }
-  if ((arg.dtype != DType::I64 && arg.dtype != DType::I32) || !PyLong_CheckExact(object)) return false;
-  int overflow = 0;
-  *slot = PyLong_AsLongLongAndOverflow(object, &overflow);
-  if (overflow != 0 || (arg.dtype == DType::I32 && *slot != static_cast<int32_t>(*slot))) return false;
-  if (arg.symbol < 0) return true;
-  symbols[arg.symbol] = *slot;
-  return *slot >= 0;  // a negative one may be refused
+  use.pointers[i] = &use.numbers[i];
+  if (arg.kind != QuickArg::Kind::Float64) return take_integer(arg, object, use.symbols, &use.numbers[i]);
+  if (!PyFloat_CheckExact(object)) return false;
+  const double value = PyFloat_AS_DOUBLE(object);
+  __builtin_memcpy(&use.numbers[i], &value, sizeof value);
+  return true;
 }
 
-[[gnu::cold]] void raise(const Target& target, int32_t status, const FrCallCtx& ctx);
+// What a run that did not simply succeed comes to; `used` is as before afterwards.
+[[gnu::cold]] PyObject* end(const Target& target, int32_t status, Scratch& used);
+
+// Whether no byte is in both.
+[[gnu::always_inline]] inline bool apart(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
+  const uint64_t from_a = reinterpret_cast<uintptr_t>(b) - reinterpret_cast<uintptr_t>(a);
+  return from_a >= a_bytes && -from_a >= b_bytes;
+}
 
 }  // namespace quick
 
-// Makes the call if it is quick; false, with nothing done, if it is not. After true, `result` is a new reference or
-// null with a Python error set. Arguments in declared order.
-[[gnu::always_inline]] inline bool quick_call(const Target& target, PyObject* const* args, PyObject*& result) {
-  void* pointers[quick::kArgs];
-  int64_t symbols[quick::kSymbols];
-  int64_t numbers[quick::kArgs];
-  Range ranges[quick::kArgs];
+// Whether the arguments of a vectorcall are known at once to lie in declared order, and the target takes them quickly.
+// What only looking at the names can tell is left to the longer way, which remembers it.
+[[gnu::always_inline]] inline bool may_be_quick(const Target& target, Py_ssize_t nargs, PyObject* kwnames) {
+  if (kwnames == nullptr) [[likely]]
+    return nargs == target.quick.n_args;
+  return kwnames == target.seen_names && nargs == target.seen_nargs && target.quick.n_args >= 0;
+}
+
+using Vectorcall = PyObject*(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames);
+
+// The call of `self` if it may_be_quick(), else what `otherwise` makes of it; nothing has been done then. A function of
+// its own, without anything rare in it: what it needs stays in registers.
+template <Vectorcall otherwise>
+[[gnu::noinline]] PyObject* quick_call(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames,
+                                       const Target& target) {
+  quick::Scratch* const use = quick::scratch != nullptr ? quick::scratch : quick::make_scratch();
+  const QuickTarget& own = target.quick;
   for (const GlobalGuard& guard : target.globals) {
     const uint64_t version = version_of(guard.variable);
     if (version == 0 || version != guard.seen) [[unlikely]]
-      return false;
+      return otherwise(self, args, nargsf, kwnames);
   }
-  PyTypeObject* const array_type = target.array_type;
-  const size_t n_args = target.args.size();
-  for (size_t i = 0; i < n_args; ++i) {
-    const ArgTarget& own = target.args[i];
+  PyTypeObject* const array_type = own.array_type;
+  size_t i = 0;
+  for (const QuickArg& arg : own.args) {
     PyObject* const object = args[i];
-    if (!Py_IS_TYPE(object, array_type)) {
-      if (own.descr != nullptr || !quick::take_number(target, i, object, symbols, &numbers[i])) return false;
-      pointers[i] = &numbers[i];
+    if (!Py_IS_TYPE(object, array_type)) [[unlikely]] {
+      if (!quick::take_other(arg, object, *use, i)) return otherwise(self, args, nargsf, kwnames);
+      ++i;
       continue;
     }
     auto* array = reinterpret_cast<PyArrayObject*>(object);
-    if (PyArray_DESCR(array) != own.descr || PyArray_NDIM(array) != own.rank ||
-        (~PyArray_FLAGS(array) & own.straight_flags) != 0) [[unlikely]]
-      return false;
+    if (PyArray_DESCR(array) != arg.expected || PyArray_NDIM(array) != arg.rank ||
+        (~PyArray_FLAGS(array) & arg.flags) != 0) [[unlikely]]
+      return otherwise(self, args, nargsf, kwnames);
     const int64_t* const shape = shape_of(array);
-    int64_t bytes = own.item;
-    for (int32_t axis = 0; axis < own.rank; ++axis) {
+    int64_t size = arg.item;
+    for (int32_t axis = 0; axis < arg.rank; ++axis) {
       const int64_t extent = shape[axis];
-      bytes *= extent;
-      symbols[own.axes[axis].defines] = extent;
-      if (symbols[own.axes[axis].equals] != extent) [[unlikely]]
-        return false;
+      const QuickAxis& like = arg.axes[axis];
+      size *= extent;
+      use->symbols[like.defines] = extent;
+      if (shape_of(reinterpret_cast<PyArrayObject*>(args[like.arg]))[like.axis] != extent) [[unlikely]]
+        return otherwise(self, args, nargsf, kwnames);
     }
-    char* const data = PyArray_BYTES(array);
-    pointers[i] = data;
-    ranges[i] = {data, data + bytes};  // of no bytes: meets at most what it lies in, which the longer way decides
+    use->pointers[i] = PyArray_BYTES(array);
+    use->bytes[i] = static_cast<uint64_t>(size);
+    ++i;
   }
-  const CallPlan& plan = target.plan();
-  for (const PairPlan& pair : plan.pairs)
-    if (ranges_meet(ranges[pair.written], ranges[pair.other])) [[unlikely]]
-      return false;
-  if (target.release_gil != ReleaseGil::Never) {
-    if (target.release_gil == ReleaseGil::Always) return false;
-    uint64_t largest = 0;
-    for (const int32_t s : plan.short_work.symbols) largest = std::max(largest, static_cast<uint64_t>(symbols[s]));
-    if (largest > plan.short_work.largest) return false;
-  }
-  pointers[n_args] = nullptr;  // of the result None
-  FrCallCtx ctx(plan.module);
-  FrCall call;
-  fill_call(call, pointers, symbols, ctx, target.host);
-  const int32_t status = plan.module->run(nullptr, &call);
-  if (status != FR_OK && (target.error_check || (status > 0 && status < FR_STATUS_USER))) [[unlikely]] {
-    quick::raise(target, status, ctx);
-    result = nullptr;
-    return true;
-  }
-  result = Py_NewRef(Py_None);
-  return true;
+  // An array of no bytes meets what it lies in: the longer way decides.
+  for (const PairPlan* pair = own.pairs; pair != own.pairs_end; ++pair)
+    if (!quick::apart(use->pointers[pair->written], use->bytes[pair->written], use->pointers[pair->other],
+                      use->bytes[pair->other])) [[unlikely]]
+      return otherwise(self, args, nargsf, kwnames);
+  for (const int32_t* s = own.work; s != own.work_end; ++s)
+    if (static_cast<uint64_t>(use->symbols[*s]) > own.largest) [[unlikely]]
+      return otherwise(self, args, nargsf, kwnames);
+  use->pointers[i] = nullptr;  // of the result None
+  use->ctx.module = own.module;
+  const int32_t status = own.run(nullptr, &use->call);
+  if (status != FR_OK || use->ctx.extras != nullptr) [[unlikely]]
+    return quick::end(target, status, *use);
+  Py_RETURN_NONE;
 }
 
 }  // namespace ferrule::python

@@ -65,7 +65,7 @@ PyObject* make_specialisation(PyObject* kernel, bool exact, bool overlap_only, P
     if (finish != nullptr && finish != Py_None) s->target->finish = Py_NewRef(finish);
     s->target->release_gil = own.release_gil;
     if (fill_target(*s->target, own.handle) && specialise_target(*s->target, statics, defaults, globals, hidden)) {
-      s->target->quick = may_be_quick(*s->target);
+      prepare_quick(*s->target);
       return self;
     }
   } catch (...) {

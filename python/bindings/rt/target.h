@@ -54,6 +54,36 @@ struct HiddenArray {
 
 enum class ReleaseGil : uint8_t { Auto, Always, Never };
 
+// An axis as quick_call.h reads it: its extent is a symbol's value, and equal to that of an axis of an argument before
+// it, or of itself. Compared with the array: a symbol that was just stored would be read from memory too early or late.
+struct QuickAxis {
+  uint16_t defines;
+  uint8_t arg, axis;
+};
+
+struct QuickArg {
+  enum class Kind : uint8_t { Array, Fixed, Float64, Bool, Int64, Int32 };
+  const void* expected = nullptr;  // borrowed; Array: the descriptor, Fixed: the very object
+  int32_t flags = 0;               // ArgTarget::straight_flags
+  int16_t item = 0;
+  int8_t rank = -1;  // -1: no array
+  Kind kind = Kind::Array;
+  QuickAxis axes[ArgTarget::kAxes] = {};
+  int32_t symbol = -1;  // of an integer
+};
+
+// What quick_call.h reads of a target and its plan, side by side.
+struct QuickTarget {
+  Py_ssize_t n_args = -1;  // -1: no call is quick
+  std::vector<QuickArg> args;
+  PyTypeObject* array_type = nullptr;
+  const PairPlan *pairs = nullptr, *pairs_end = nullptr;
+  const int32_t *work = nullptr, *work_end = nullptr;  // symbols that are at most `largest` in a short run
+  uint64_t largest = 0;
+  const FrModule* module = nullptr;
+  FrRun run = nullptr;
+};
+
 // Owns its references. `exact`: scalars must have exactly the declared type, as specialisations of an undecorated
 // signature need it; otherwise they are converted by the rules for declared scalars.
 struct Target {
@@ -65,7 +95,6 @@ struct Target {
   std::vector<GlobalGuard> globals;
   std::vector<HiddenArray> hidden;
   ReleaseGil release_gil = ReleaseGil::Auto;
-  bool quick = false;       // quick_call.h takes most calls
   bool error_check = true;  // a status of the author's function is an error
   bool exact = false;
   bool overlap_only = false;  // slow but right for overlapping arguments: others have a faster specialisation
@@ -77,6 +106,8 @@ struct Target {
   // The names of a call that had them in declared order, a constant of the calling code: seeing it again is enough.
   mutable PyObject* seen_names = nullptr;
   mutable Py_ssize_t seen_nargs = 0;
+
+  QuickTarget quick;
 
   const CallPlan* cached_plan = nullptr;  // of the handle
   const FrHost* host = nullptr;
