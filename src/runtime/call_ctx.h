@@ -36,15 +36,25 @@ struct MadeReturn {
 
 namespace ferrule {
 
+// The arguments of parallel_for().
+struct ParallelRegion {
+  int64_t n, grain;
+  int threads;
+  FrBody body;
+  void* closure;
+};
+
 // How a module's callbacks reach whoever made the call; as FrHost::callback says, entered by any thread.
 struct CallbackBridge {
   int32_t (*enter)(void* self, FrCallCtx* ctx, int32_t arg, int32_t n, void* const* values, void* result);
+  // Runs a parallel region, whose threads may enter.
+  int32_t (*region)(void* self, const ParallelRegion& region);
   void* self;
 };
 
 // What only some calls need; made on first use.
 struct CallExtras {
-  CallbackBridge bridge{nullptr, nullptr};  // set before the run, if at all
+  CallbackBridge bridge{};  // set before the run, if at all
   std::vector<MadeReturn> returns;
   std::vector<MemoryPtr> scratch;
   bool leaves_errors = false;  // what the program records of its own errors stays there; set before the run

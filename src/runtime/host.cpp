@@ -54,6 +54,9 @@ int32_t view_return(FrCallCtx* ctx, int32_t ret, int32_t arg, int64_t byte_offse
 }
 
 int32_t run_parallel(FrCallCtx* ctx, int64_t n, int64_t grain, FrBody body, void* closure) {
+  const ParallelRegion region{n, grain, ctx->num_threads, body, closure};
+  if (ctx->extras != nullptr && ctx->extras->bridge.region != nullptr)
+    return ctx->extras->bridge.region(ctx->extras->bridge.self, region);
   return parallel_for(n, grain, ctx->num_threads, body, closure);
 }
 

@@ -323,7 +323,8 @@ def test_an_exception_from_another_thread(spread):
     spread(lambda i: None, 10, 2)
 
 
-def test_from_a_parallel_region():
+@pytest.fixture(scope="module")
+def region():
     source = """
     struct Closure { Callback<void(int64_t)>* cb; };
     int32_t body(void* closure, int64_t lo, int64_t hi, int32_t) {
@@ -335,7 +336,14 @@ def test_from_a_parallel_region():
       Closure closure{&cb};
       cb.parallel_for(n, 10, body, &closure);
     }"""
-    kernel = load(source, "region", [callback("cb", [scalar("i", "int64")]), scalar("n", "int64")])
+    return load(source, "region", [callback("cb", [scalar("i", "int64")]), scalar("n", "int64")])
+
+
+# False: the calling thread keeps the lock, and lets it go while others run the region.
+@pytest.mark.parametrize("release_gil", ["auto", False])
+def test_from_a_parallel_region(region, release_gil):
+    kernel = region
+    kernel.release_gil = release_gil
     seen = []
     kernel(seen.append, 1000)
     assert len(seen) == 1000
@@ -349,6 +357,19 @@ def test_from_a_parallel_region():
         with pytest.raises(IndexError) as failed:
             kernel(fails, 1000)
         assert failed.value.args == (300,)
+
+
+def test_a_lock_that_is_kept(integrate):
+    integrate.release_gil = False
+    try:
+        assert integrate(lambda x: 3.0, 0, 1, 4) == 3
+        # The callable runs in the caller, which has the lock: a call within a call needs no second one.
+        assert integrate(lambda x: integrate(lambda y: x, 0, 1, 1), 0, 2, 1) == 2
+        with pytest.raises(ZeroDivisionError):
+            integrate(lambda x: 1 / 0, 0, 1, 4)
+        assert integrate(lambda x: 3.0, 0, 1, 4) == 3
+    finally:
+        integrate.release_gil = "auto"
 
 
 def test_another_python_thread_calls_meanwhile(integrate):

@@ -49,26 +49,44 @@ bool Callables::restore() {
   return true;
 }
 
+int32_t Callables::region(void* self, const ParallelRegion& region) {
+  auto* own = static_cast<Callables*>(self);
+  const auto run = [&] { return parallel_for(region.n, region.grain, region.threads, region.body, region.closure); };
+  if (own->holder_ != std::this_thread::get_id()) return run();
+  struct Unlocked {
+    Callables* own;
+    PyThreadState* state = (own->holder_ = {}, PyEval_SaveThread());
+    ~Unlocked() noexcept(false) {
+      PyEval_RestoreThread(state);
+      own->keep_lock();
+    }
+  };
+  const Unlocked unlocked{own};
+  return run();
+}
+
 int32_t Callables::enter(void* self, FrCallCtx*, int32_t arg, int32_t n, void* const* values, void* result) {
   const int64_t iteration = current_iteration();
-  const PyGILState_STATE state = PyGILState_Ensure();
   auto* own = static_cast<Callables*>(self);
-  int32_t status = FR_STATUS_CALLBACK;
-  // After an exception nothing more is called, but what comes before it in the order of a parallel region.
-  if (own->type_ == nullptr || (iteration >= 0 && iteration < own->iteration_)) {
-    bool ok = false;
-    try {
-      ok = own->call(arg, n, values, result);
-    } catch (...) {
-      raise_current_exception();
-    }
-    if (ok)
-      status = FR_OK;
-    else
-      own->keep_exception(iteration);
-  }
+  if (own->holder_ == std::this_thread::get_id()) return own->enter_locked(arg, n, values, result, iteration);
+  const PyGILState_STATE state = PyGILState_Ensure();
+  const int32_t status = own->enter_locked(arg, n, values, result, iteration);
   PyGILState_Release(state);
   return status;
+}
+
+int32_t Callables::enter_locked(int32_t arg, int32_t n, void* const* values, void* result, int64_t iteration) {
+  // After an exception nothing more is called, but what comes before it in the order of a parallel region.
+  if (type_ != nullptr && (iteration < 0 || iteration >= iteration_)) return FR_STATUS_CALLBACK;
+  bool ok = false;
+  try {
+    ok = call(arg, n, values, result);
+  } catch (...) {
+    raise_current_exception();
+  }
+  if (ok) return FR_OK;
+  keep_exception(iteration);
+  return FR_STATUS_CALLBACK;
 }
 
 void Callables::keep_exception(int64_t iteration) {

@@ -84,11 +84,14 @@ class Made {
   bool owned_ = false;
 };
 
-// With callbacks the lock is free even in a short run: threads of a parallel region wait for it.
+// With callbacks the lock is free even in a short run, for native threads may call back, unless the caller knows
+// better.
 bool run_with_callables(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx, Callables& callables) {
   if (target.plan().callbacks.empty()) return run(target, fit, frame, ctx);
   ctx.get_extras().bridge = callables.bridge();
-  const int32_t status = run_without_gil(target, fit, frame, ctx);
+  const bool keeps_lock = target.release_gil == ReleaseGil::Never;
+  if (keeps_lock) callables.keep_lock();
+  const int32_t status = keeps_lock ? target.handle->run(frame, fit, ctx) : run_without_gil(target, fit, frame, ctx);
   if (callables.restore()) return false;
   if (status != FR_OK) raise_failure(target, status, ctx);
   return status == FR_OK;
