@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -51,3 +55,27 @@ def test_classes(name: str) -> None:
 
 def test_exported_names_exist() -> None:
     assert {name for name in ferrule.__all__ if not hasattr(ferrule, name)} == set()
+
+
+# What nanobind makes has a metaclass and kinds of functions of its own; Python has __buffer__ from 3.12 on.
+NANOBIND = ("Artifact", "Artifact.__init__", "Artifact.from_bytes", "Artifact.open", "Store")
+
+
+def test_parameters_and_defaults(tmp_path: Path) -> None:
+    functions = [name for name, value in vars(_rt).items() if type(value).__name__ == "nb_func"]
+    allowed = tmp_path / "allowed"
+    allowed.write_text(
+        "".join(f"ferrule._rt.{name}\n" for name in (*NANOBIND, *functions, "Array.__buffer__"))
+    )
+    package = Path(ferrule.__file__).parents[1]
+    command = [sys.executable, "-m", "mypy.stubtest", "ferrule._rt", "--concise", "--allowlist", str(allowed)]
+    command += ["--ignore-unused-allowlist"] if sys.version_info >= (3, 12) else []
+    environment = {**os.environ, "MYPYPATH": str(package), "PYTHONPATH": str(package)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_inspect_says() -> None:
+    assert str(inspect.signature(_rt.Kernel.set_workspace)) == "(self, name, buffer, /)"
+    assert str(inspect.signature(_rt.Kernel.finalize)) == "(self, /)"
+    assert str(inspect.signature(_rt.Kernel.initialize)) == "(self, /, *args, **kwargs)"

@@ -290,10 +290,11 @@ PyObject* function_init_subclass(PyObject* type, PyObject*) {
 
 PyMethodDef function_methods[] = {
     {"_call_unwatched", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function_call_unwatched)),
-     METH_FASTCALL | METH_KEYWORDS, "_call_unwatched(*args, **kwargs)\n--\n\nThe call without those who watch it."},
+     METH_FASTCALL | METH_KEYWORDS,
+     "_call_unwatched($self, /, *args, **kwargs)\n--\n\nThe call without those who watch it."},
     {"_add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function_add)), METH_VARARGS | METH_KEYWORDS,
-     "_add(kernel, globals_guard=None, hidden=None, statics=None, defaults=None, overlap_only=False, "
-     "finish=None,\n     positional_only=0)\n--\n\n"
+     "_add($self, /, kernel, globals_guard=None, hidden=None, statics=None, defaults=None, overlap_only=False, "
+     "finish=None, positional_only=0)\n--\n\n"
      "Adds a specialisation and returns its number. globals_guard: (dict, cell or object with slots, key, expected)\n"
      "each, compared by identity, then by type and value, without `expected` where the key must not be there; hidden: "
      "(dict or cell, key) of each hidden array, fetched at the call; "
@@ -303,15 +304,16 @@ PyMethodDef function_methods[] = {
      "from\n"
      "what the module returns; positional_only: so many leading arguments cannot be given by name."},
     {"_call", function_call_one, METH_VARARGS,
-     "_call(index, args, kwargs)\n--\n\nCalls one specialisation, and raises where it does not fit."},
+     "_call($self, index, args, kwargs, /)\n--\n\nCalls one specialisation, and raises where it does not fit."},
     {"_matches", function_matches, METH_VARARGS,
-     "_matches(index, args, kwargs)\n--\n\nWhether one specialisation takes a call with these arguments; runs "
+     "_matches($self, index, args, kwargs, /)\n--\n\nWhether one specialisation takes a call with these arguments; "
+     "runs "
      "nothing."},
-    {"_clear", function_clear_all, METH_NOARGS, "_clear()\n--\n\nForgets all specialisations."},
+    {"_clear", function_clear_all, METH_NOARGS, "_clear($self, /)\n--\n\nForgets all specialisations."},
     {"_specialisations", function_specialisations, METH_NOARGS,
-     "_specialisations()\n--\n\nThe kernels, in the order in which they were added."},
+     "_specialisations($self, /)\n--\n\nThe kernels, in the order in which they were added."},
     {"_miss", function_missed, METH_VARARGS,
-     "_miss(args, kwargs)\n--\n\nWhat a call that fits no specialisation returns; to be overridden."},
+     "_miss($self, args, kwargs, /)\n--\n\nWhat a call that fits no specialisation returns; to be overridden."},
     {"__init_subclass__", function_init_subclass, METH_NOARGS | METH_CLASS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -237,26 +237,31 @@ int set_error_check(PyObject* self, PyObject* value, void*) {
 
 PyMethodDef kernel_methods[] = {
     {"_call_unwatched", with_keywords(kernel_call_unwatched), METH_FASTCALL | METH_KEYWORDS,
-     "_call_unwatched(*args, **kwargs)\n--\n\nThe call without those who watch it."},
+     "_call_unwatched($self, /, *args, **kwargs)\n--\n\nThe call without those who watch it."},
     {"_check", with_keywords(kernel_check), METH_FASTCALL | METH_KEYWORDS,
-     "_check(*args, **kwargs)\n--\n\nAll checks of a call; raises what it would raise before it runs, runs nothing."},
+     "_check($self, /, *args, **kwargs)\n--\n\nAll checks of a call; raises what it would raise before it runs, runs "
+     "nothing."},
     {"initialize", with_keywords(kernel_initialize), METH_FASTCALL | METH_KEYWORDS,
-     "initialize(*args, **kwargs)\n--\n\nRuns the program's initialisation, once; the first call does it otherwise. "
+     "initialize($self, /, *args, **kwargs)\n--\n\nRuns the program's initialisation, once; the first call does it "
+     "otherwise. "
      "Takes the sizes by name, or the arguments of a call. Other persistent sizes than those of the first time are a "
      "ValueError."},
     {"finalize", kernel_finalize, METH_NOARGS,
-     "finalize()\n--\n\nWaits for running calls, releases the program's state and lets go of the workspaces; a later "
+     "finalize($self, /)\n--\n\nWaits for running calls, releases the program's state and lets go of the workspaces; a "
+     "later "
      "call initialises again."},
     {"workspace_sizes", with_keywords(kernel_workspace_sizes), METH_FASTCALL | METH_KEYWORDS,
-     "workspace_sizes(*args, **kwargs)\n--\n\nBytes by name that a call with these sizes or arguments needs of each "
+     "workspace_sizes($self, /, *args, **kwargs)\n--\n\nBytes by name that a call with these sizes or arguments needs "
+     "of each "
      "workspace."},
     {"set_workspace", kernel_set_workspace, METH_VARARGS,
-     "set_workspace(name, buffer)\n--\n\nGives the handle writable contiguous memory, kept until finalize() or another "
+     "set_workspace($self, name, buffer, /)\n--\n\nGives the handle writable contiguous memory, kept until finalize() "
+     "or another "
      "one; None takes it back. Size and alignment are checked at each call, which holds the workspaces alone."},
     {"user_call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(kernel_user_call)), METH_FASTCALL,
-     "user_call(*args)\n--\n\nThe call with arguments in the nested layout of the signature's user_args."},
+     "user_call($self, /, *args)\n--\n\nThe call with arguments in the nested layout of the signature's user_args."},
     {"_set_sites", kernel_set_sites, METH_O,
-     "_set_sites(sites)\n--\n\nLocations and messages, by the numbers that the program's errors carry."},
+     "_set_sites($self, sites, /)\n--\n\nLocations and messages, by the numbers that the program's errors carry."},
     {"__init_subclass__", kernel_init_subclass, METH_NOARGS | METH_CLASS, nullptr},
     {nullptr, nullptr, 0, nullptr}};
 

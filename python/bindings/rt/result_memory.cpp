@@ -75,7 +75,7 @@ PyObject* keep_result_memory(PyObject*, PyObject* most) {
 
 PyMethodDef methods[] = {
     {"_keep_result_memory", keep_result_memory, METH_O,
-     "_keep_result_memory(most)\n--\n\nThe most bytes of dead results that are kept for new ones; a negative number "
+     "_keep_result_memory(most, /)\n--\n\nThe most bytes of dead results that are kept for new ones; a negative number "
      "changes nothing. Returns how many are kept."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -16,7 +16,7 @@ PyObject* watch(PyObject*, PyObject* by) {
 }
 
 PyMethodDef watch_methods[] = {
-    {"_watch", watch, METH_O, "_watch(by)\n--\n\nAdds to the number of those who watch all calls."},
+    {"_watch", watch, METH_O, "_watch(by, /)\n--\n\nAdds to the number of those who watch all calls."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
