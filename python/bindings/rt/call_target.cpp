@@ -61,10 +61,15 @@ Called run_for_results(const Target& target, Fit fit, PyObject* const* given, At
   if (!allocate_results(target, frame, made.data())) return {nullptr, Outcome::Raised};
   FrCallCtx ctx(target.plan().module);
   PyObject* result = nullptr;
-  if (run(target, fit, frame, ctx))
-    result = build_results(target, frame, ctx, given, made.data());
-  else
+  try {
+    if (run(target, fit, frame, ctx))
+      result = build_results(target, frame, ctx, given, made.data());
+    else
+      release_results(target, made.data());
+  } catch (const std::exception&) {  // of a workspace or a persistent size; alone, as in bind_others_and_run
     release_results(target, made.data());
+    throw;
+  }
   if (target.finish != nullptr && result != nullptr) [[unlikely]] {
     PyObject* plain = result;
     result = PyObject_CallOneArg(target.finish, plain);
@@ -133,9 +138,17 @@ Called call_gathered(const Target& target, PyObject* const* args, Py_ssize_t nar
     if (called.outcome != Outcome::Miss) attempt.give_back();  // memory that the caller gave for results
     return called;
   }
+  const auto release = [&] {
+    for (const HiddenArray& hidden : target.hidden) Py_XDECREF(given[static_cast<size_t>(hidden.arg)]);
+  };
   Called called{nullptr, fetch_hidden(target, given.data(), attempt.problem)};
-  if (called.outcome == Outcome::Done) called = bind_and_run<kRuns>(target, given.data(), attempt);
-  for (const HiddenArray& hidden : target.hidden) Py_XDECREF(given[static_cast<size_t>(hidden.arg)]);
+  try {
+    if (called.outcome == Outcome::Done) called = bind_and_run<kRuns>(target, given.data(), attempt);
+  } catch (const std::exception&) {
+    release();
+    throw;
+  }
+  release();
   return called;
 } catch (...) {
   attempt.give_back();
