@@ -25,7 +25,20 @@ def is_flat(node: Node) -> bool:
 
 def assembler(node: Node | None) -> Callable[[tuple[Any, ...]], Any] | None:
     """A function from the tuple of a module's results to what the program returns; None where nothing is to do."""
-    return None if node is None else lambda results: _assemble(node, results, {})
+    if node is None:
+        return None
+    made = _with_keys(node)
+    return lambda results: _assemble(made, results, {})
+
+
+def _with_keys(node: Node) -> Node:
+    """The node with the keys of its dicts for their literals, which are not read again at each call."""
+    if isinstance(node, int) or node[0] == "array":
+        return node
+    kind, parts = node
+    if kind == "dict":
+        return kind, [(ast.literal_eval(key), _with_keys(part)) for key, part in parts]
+    return kind, [_with_keys(part) for part in parts]
 
 
 def _assemble(node: Node, results: tuple[Any, ...], zero_rank: dict[int, Any]) -> Any:
@@ -37,6 +50,6 @@ def _assemble(node: Node, results: tuple[Any, ...], zero_rank: dict[int, Any]) -
             zero_rank[parts] = np.array(results[parts])
         return zero_rank[parts]
     if kind == "dict":
-        return {ast.literal_eval(key): _assemble(part, results, zero_rank) for key, part in parts}
+        return {key: _assemble(part, results, zero_rank) for key, part in parts}
     made = [_assemble(part, results, zero_rank) for part in parts]
     return tuple(made) if kind == "tuple" else made
