@@ -191,9 +191,13 @@ class boundary:  # noqa: N801
             public_error = _mark(public.Unsupported(_at_function(self.fn, str(public_error))))
         # The frame that entered this context is in the traceback once more when the exception leaves it.
         cleaned = clean(traceback.tb_next if traceback is not None else None)
-        if public_error is error and error.__context__ is not None and not error.__suppress_context__:
-            raise error.with_traceback(cleaned)
-        raise public_error.with_traceback(cleaned) from error.__cause__
+        try:
+            if public_error is error and error.__context__ is not None and not error.__suppress_context__:
+                raise error.with_traceback(cleaned)
+            raise public_error.with_traceback(cleaned) from error.__cause__
+        finally:
+            # This frame is in the traceback: referring to the exception it would keep the arguments until a collection.
+            del error, public_error
 
     def _of_sizes(self, error: BaseException) -> BaseException:
         """An overflow of 64 bits, with the arguments that come near the limit."""

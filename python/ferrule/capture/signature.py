@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import inspect
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType
@@ -68,7 +69,7 @@ def _refusal(
     exec(
         f"def stub{signature.replace(parameters=parameters, return_annotation=signature.empty)}: pass", space
     )
-    stub = space["stub"]
+    stub = space.pop("stub")  # a function in its own globals would be garbage that only a collection finds
     stub.__qualname__ = fn.__qualname__
     try:
         stub(*args, **kwargs)
@@ -91,7 +92,7 @@ class Arguments:
     """Declares arguments in order and remembers them."""
 
     def __init__(self, trace: Trace) -> None:
-        self.trace = trace
+        self.trace: Trace = weakref.proxy(trace)  # which holds this: a cycle would keep the arguments alive
         self.infos: list[ArgumentInfo] = []
         self.tracers: list[Any] = []
 
