@@ -114,7 +114,10 @@ def safe_call(kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
         )
     ok, value = pickle.loads(message)
     if not ok:
-        raise value
+        try:
+            raise value
+        finally:
+            del value  # whose traceback has this frame, with the arguments and their copies
     for segment in segments:
         if any(a.flags.writeable and a.size and segment.low <= _bounds(a)[0] < segment.high for a in arrays):
             segment.write_back()
