@@ -109,11 +109,21 @@ def around_compiles(hook: Hook) -> Registration:
 
 
 @contextlib.contextmanager
+def _nested(hooks: Iterator[Hook], *about: Any) -> Iterator[None]:
+    """The context of all hooks, the first outermost. A contextlib.ExitStack would refer to what a hook raises, and so
+    keep the arguments of the call until a collection."""
+    hook = next(hooks, None)
+    if hook is None:
+        yield
+    else:
+        with hook(*about), _nested(hooks, *about):
+            yield
+
+
+@contextlib.contextmanager
 def compiling(name: str) -> Iterator[None]:
     """The context of a compilation: all hooks, the first registered outermost."""
-    with contextlib.ExitStack() as stack:
-        for hook in list(_compiles):
-            stack.enter_context(hook(name))
+    with _nested(iter([*_compiles]), name):
         yield
 
 
@@ -132,9 +142,7 @@ def reset_timings() -> None:
 def call(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The call of a Kernel or Function that somebody watches."""
     own = callee.__dict__.get("_hooks", ())
-    with contextlib.ExitStack() as stack:
-        for hook in [*_calls, *own]:
-            stack.enter_context(hook(callee, args, kwargs))
+    with _nested(iter([*_calls, *own]), callee, args, kwargs):
         if setting("do_not_execute"):
             callee._check(*args, **kwargs)
             return None
