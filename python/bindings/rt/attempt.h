@@ -56,9 +56,23 @@ class Borrowed {
   // All strides were for a binding that is made anew.
   void forget_strides() { used_ = 0; }
 
-  std::vector<PyObject*> overrides;  // memory that the caller gave for results, one per return, or none; borrowed
+  // Memory that the caller gave for result `index`; a borrowed reference, null where there is none.
+  void set_override(size_t index, PyObject* array) {
+    if (n_overrides_ < kOverrides)
+      overrides_[n_overrides_++] = {index, array};
+    else
+      more_overrides_.push_back({index, array});
+  }
+  PyObject* override_of(size_t index) const {
+    for (size_t i = 0; i < n_overrides_; ++i)
+      if (overrides_[i].index == index) return overrides_[i].array;
+    for (const Override& o : more_overrides_)
+      if (o.index == index) return o.array;
+    return nullptr;
+  }
 
   bool saw_python = false;  // code of an exporter ran since the binding began
+  bool foreign = false;     // an argument is an array of another library
 
  private:
   struct Loan {
@@ -71,10 +85,16 @@ class Borrowed {
     ArrayRef array;
     Py_buffer buffer;
   };
-  static constexpr size_t kStrides = 64, kBuffers = 4;
+  struct Override {
+    size_t index;
+    PyObject* array;
+  };
+  static constexpr size_t kStrides = 64, kBuffers = 4, kOverrides = 4;
   std::vector<Loan> loans_;
   std::vector<std::shared_ptr<void>> kept_;
-  size_t used_ = 0, n_buffers_ = 0;
+  std::vector<Override> more_overrides_;
+  size_t used_ = 0, n_buffers_ = 0, n_overrides_ = 0;
+  Override overrides_[kOverrides];
   int64_t strides_[kStrides];
   BufferLoan buffers_[kBuffers];
 };

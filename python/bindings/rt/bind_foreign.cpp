@@ -79,6 +79,7 @@ std::optional<Outcome> bind_through_table(const Target& target, const ArgPlan& a
     array = borrowed.add(arg.index, std::move(own));
   }
   if (!shows_its_values(facts, object, array.dtype)) return std::nullopt;
+  borrowed.foreign = true;
   return bind_ref(target, arg, array, attempt.frame);
 } catch (const Error&) {
   return std::nullopt;  // a tensor that calls do not take: the other ways refuse it with the exporter's reason
@@ -144,8 +145,9 @@ Outcome bind_foreign_array(const Target& target, const ArgPlan& arg, PyObject* o
   const Taken taken = take_foreign(object, facts, asked, array);
   if (taken == Taken::Raised) return Outcome::Raised;
   if (taken == Taken::NoArray) return miss(attempt.problem, Wrong::NotAnArray, arg.index, object);
-  attempt.borrowed().saw_python = true;
-  return bind_ref(target, arg, attempt.borrowed().add(arg.index, std::move(array)), attempt.frame);
+  Borrowed& borrowed = attempt.borrowed();
+  borrowed.saw_python = borrowed.foreign = true;
+  return bind_ref(target, arg, borrowed.add(arg.index, std::move(array)), attempt.frame);
 }
 
 }  // namespace ferrule::python

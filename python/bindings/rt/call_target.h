@@ -78,7 +78,7 @@ template <bool kRuns>
     return {nullptr, bound};
   if (!target.plan().returns_none) {
     const Called called = run_for_results(target, fit, given, attempt);
-    return attempt.problem.borrows ? as_given(target, called, given) : called;
+    return attempt.problem.borrows && attempt.borrowed().foreign ? as_given(target, called, given) : called;
   }
   FrCallCtx ctx(target.plan().module);
   if (!run(target, fit, attempt.frame, ctx)) [[unlikely]]

@@ -57,13 +57,17 @@ PyArray_Descr* descr_of(DType dtype) {
 }
 
 int is_masked_array(PyObject* array) {
+  // Names are made once, so that asking allocates nothing.
+  static PyObject* const module_name = PyUnicode_InternFromString("numpy.ma");
+  static PyObject* const type_name = PyUnicode_InternFromString("MaskedArray");
+  if (module_name == nullptr || type_name == nullptr) {
+    PyErr_NoMemory();
+    return -1;
+  }
   // Where numpy.ma was never imported no masked array can exist.
-  PyObject* name = PyUnicode_FromString("numpy.ma");
-  if (name == nullptr) return -1;
-  PyObject* module = PyImport_GetModule(name);
-  Py_DECREF(name);
+  PyObject* module = PyImport_GetModule(module_name);
   if (module == nullptr) return PyErr_Occurred() ? -1 : 0;
-  PyObject* type = PyObject_GetAttrString(module, "MaskedArray");
+  PyObject* type = PyObject_GetAttr(module, type_name);
   Py_DECREF(module);
   if (type == nullptr) return -1;
   const int result = PyObject_IsInstance(array, type);
@@ -72,10 +76,15 @@ int is_masked_array(PyObject* array) {
 }
 
 int has_other_operators(PyObject* array) {
-  for (const char* name : {"__array_ufunc__", "__mul__", "__add__"}) {
-    PyObject* own = PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(array)), name);
-    PyObject* plain =
-        own == nullptr ? nullptr : PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyArray_Type), name);
+  static PyObject* const names[] = {PyUnicode_InternFromString("__array_ufunc__"),
+                                    PyUnicode_InternFromString("__mul__"), PyUnicode_InternFromString("__add__")};
+  for (PyObject* name : names) {
+    if (name == nullptr) {
+      PyErr_NoMemory();
+      return -1;
+    }
+    PyObject* own = PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(array)), name);
+    PyObject* plain = own == nullptr ? nullptr : PyObject_GetAttr(reinterpret_cast<PyObject*>(&PyArray_Type), name);
     const int differs = plain == nullptr ? -1 : own != plain;
     Py_XDECREF(own);
     Py_XDECREF(plain);

@@ -102,15 +102,12 @@ std::optional<Outcome> take_override(const Target& target, PyObject* name, PyObj
                       fmt::format("is {}, but a numpy.ndarray is expected to take the result.", kind_of_object(value)));
     return Outcome::Raised;
   }
-  std::vector<PyObject*>& overrides = attempt.borrowed().overrides;
-  overrides.resize(names.size());
-  overrides[index] = value;
+  attempt.borrowed().set_override(index, value);
   return Outcome::Done;
 }
 
 PyObject* override_of(Attempt& attempt, size_t index) {
-  if (!attempt.problem.borrows || attempt.borrowed().overrides.empty()) return nullptr;
-  return attempt.borrowed().overrides[index];
+  return attempt.problem.borrows ? attempt.borrowed().override_of(index) : nullptr;
 }
 
 bool check_override(const Target& target, size_t index, Attempt& attempt) {
