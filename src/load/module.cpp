@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <unordered_map>
 
@@ -50,21 +51,29 @@ std::string unique_path(int fd, uint32_t serial) {
   return path + std::to_string(fd);
 }
 
+struct Unmap {
+  void operator()(void* library) const { dlclose(library); }
+};
+
+// Stays mapped where its descriptor is one of ours; what is refused is unmapped.
 const FrModule* map_library(std::string_view bytes, const std::string& label, uint32_t serial) {
   const UniqueFd file(memfd_create("ferrule-module", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file.get() < 0) throw internal_error(fmt::format("No memory file for a module: {}.", errno_text(errno)));
   write_all(file.get(), bytes);
   if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
     throw internal_error(fmt::format("The memory file of a module cannot be sealed: {}.", errno_text(errno)));
-  void* library = dlopen(unique_path(file.get(), serial).c_str(), RTLD_NOW | RTLD_LOCAL);
+  std::unique_ptr<void, Unmap> library(dlopen(unique_path(file.get(), serial).c_str(), RTLD_NOW | RTLD_LOCAL));
   if (library == nullptr)
     throw Error(ErrorKind::Incompatible,
                 fmt::format("'{}' cannot be mapped as a shared library: {}.", label, dlerror()));
-  const void* symbol = dlsym(library, FR_MODULE_SYMBOL);
+  const void* symbol = dlsym(library.get(), FR_MODULE_SYMBOL);
   if (symbol == nullptr)
     throw Error(ErrorKind::Incompatible,
                 fmt::format("'{}' does not export '{}', so it is not a Ferrule module.", label, FR_MODULE_SYMBOL));
-  return static_cast<const FrModule*>(symbol);
+  const auto* descriptor = static_cast<const FrModule*>(symbol);
+  check_descriptor(*descriptor, label);
+  library.release();
+  return descriptor;
 }
 
 std::shared_ptr<const Module> load_labelled(std::string_view bytes, const std::string& digest,
@@ -73,7 +82,6 @@ std::shared_ptr<const Module> load_labelled(std::string_view bytes, const std::s
   const std::lock_guard lock(known.mutex);
   if (const auto found = known.by_digest.find(digest); found != known.by_digest.end()) return found->second;
   const FrModule* descriptor = map_library(bytes, label, known.mapped++);
-  check_descriptor(*descriptor, label);
   auto module = std::make_shared<const Module>(descriptor, digest);
   known.by_digest.emplace(digest, module);
   return module;
