@@ -1,6 +1,8 @@
 // `import` of an emitted file: its PyInit_ function asks this module for the definition that Python then executes. See
 // ferrule/rt/import.h for the other side.
+#include <memory>
 #include <new>
+#include <unordered_map>
 
 #include "../common/errors.h"
 #include "bindings.h"
@@ -11,7 +13,7 @@ namespace ferrule::python {
 namespace {
 
 // Python keeps no reference to a definition but uses it until the interpreter ends, and again in the next one: it is
-// never freed.
+// never freed. A module that is imported again has the same one.
 struct Definition {
   PyModuleDef def;
   const FrModule* module;
@@ -41,12 +43,18 @@ PyModuleDef_Slot slots[] = {{Py_mod_exec, reinterpret_cast<void*>(execute)},
                             {0, nullptr}};
 
 // The hook's type is that of ferrule/rt/import.h: the object that PyInit_ returns, null with a Python error set.
-PyObject* define_module(const FrModule* module) {
-  auto* definition = new (std::nothrow) Definition{};
-  if (definition == nullptr) return PyErr_NoMemory();
-  definition->def = {PyModuleDef_HEAD_INIT, module->name, nullptr, 0, nullptr, slots, nullptr, nullptr, nullptr};
-  definition->module = module;
+PyObject* define_module(const FrModule* module) try {
+  // Under the interpreter's lock, and never destroyed.
+  static auto* const definitions = new std::unordered_map<const FrModule*, std::unique_ptr<Definition>>;
+  std::unique_ptr<Definition>& definition = (*definitions)[module];
+  if (definition == nullptr) {
+    definition = std::make_unique<Definition>();
+    definition->def = {PyModuleDef_HEAD_INIT, module->name, nullptr, 0, nullptr, slots, nullptr, nullptr, nullptr};
+    definition->module = module;
+  }
   return PyModuleDef_Init(&definition->def);
+} catch (const std::bad_alloc&) {
+  return PyErr_NoMemory();
 }
 
 }  // namespace
