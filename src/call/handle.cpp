@@ -70,8 +70,9 @@ void Handle::finalize() {
 
 int32_t Handle::end(std::string& text) {
   if (!plan_.workspaces.empty()) {
+    std::vector<Workspace> released(plan_.workspaces.size());  // outlives the lock: owners may run any code
     const std::lock_guard lock(workspace_mutex_);
-    workspaces_.assign(plan_.workspaces.size(), {});
+    workspaces_.swap(released);
   }
   if (plan_.stateless) return FR_OK;
   const std::unique_lock lock(state_mutex_);

@@ -191,6 +191,19 @@ def test_workspaces():
         kernel(x)
 
 
+def test_the_end_of_a_workspace_may_use_the_handle():
+    class Scratch(np.ndarray):
+        def __del__(self):
+            if self.base is not None and not isinstance(self.base, Scratch):
+                ends.append(kernel.finalize())
+
+    kernel, ends = fr.compile_source(SCRATCH, scratch()).load(), []
+    for _ in range(2):
+        kernel.set_workspace("scratch", aligned(80).view(Scratch))
+        kernel.finalize()
+    assert ends == [None, None]
+
+
 def test_workspaces_that_do_not_fit():
     kernel = fr.compile_source(SCRATCH, scratch()).load()
     with pytest.raises(ValueError, match="has no workspace 'other'; it has scratch"):
