@@ -6,7 +6,7 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ferrule import _rt, collector, session, warm
@@ -31,6 +31,13 @@ from ferrule.variables import (
 
 # What a pickled function brings along: the key of a warm record, the record, and its artifact.
 Carried = tuple[str, warm.Record, Artifact]
+
+
+def _others(carried: Iterable[Carried], known: Iterable[Carried]) -> list[Carried]:
+    """What of `carried` is not known by its key and artifact."""
+    seen = {(key, artifact) for key, _, artifact in known}
+    return [each for each in carried if (each[0], each[2]) not in seen]
+
 
 _alive: weakref.WeakSet[Specialised] = weakref.WeakSet()
 
@@ -76,7 +83,8 @@ class Specialised(_rt.FunctionBase):
         key = None if kinds is None else warm.record_key(self._fn, self._options.text(), settings, kinds)
         if key is not None and key not in self._warm_tried:
             records = self._known_records(key)
-            self._warm_tried[key] = records
+            if records:  # nothing is remembered of calls that are refused, each with another text, say
+                self._warm_tried[key] = records
             for known in records:
                 added = self._add_record(known, settings, args, kwargs, spent)
                 if added is not None and self._matches(added, args, kwargs):
@@ -99,19 +107,20 @@ class Specialised(_rt.FunctionBase):
         return (*stored, *(record for record in carried if record.entry not in entries))
 
     def _for_pickle(self) -> list[Carried]:
-        """The records of the specialisations and their artifacts."""
+        """The records of the specialisations and their artifacts, those that another pickle brought among them."""
         artifacts = {artifact.key: artifact for artifact in self._artifacts}
-        return [
+        own = [
             (key, record, artifacts[record.entry])
             for key, records in self._warm_tried.items()
             for record in records
             if record.entry in artifacts
         ]
+        return [*own, *_others(self._carried, own)]
 
     def _carry(self, carried: list[Carried]) -> None:
         """Takes up what a pickle brought along, for calls that find nothing in the store."""
         with self._lock:
-            self._carried += carried
+            self._carried += _others(carried, self._carried)
             for key, _, _ in carried:
                 self._warm_tried.pop(key, None)
 

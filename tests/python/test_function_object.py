@@ -68,6 +68,20 @@ def test_copies_and_pickles_are_the_function(function: Any) -> None:
     assert pickle.loads(pickle.dumps(function)) is function
 
 
+def test_a_pickle_taken_after_others_were_loaded_brings_as_much() -> None:
+    def brought() -> list[tuple[str, str]]:
+        return sorted((key, artifact.key) for key, _, artifact in twice.__reduce__()[1][2])
+
+    twice(np.ones(3))
+    first = brought()
+    assert first
+    for _ in range(3):
+        pickle.loads(pickle.dumps(twice))
+        assert brought() == first
+    twice(np.ones(3, np.float32))
+    assert len(brought()) == len(first) + 1
+
+
 def test_a_function_that_no_module_has_is_not_pickled() -> None:
     hidden = fr.program(lambda a: a + 1.0)
     with pytest.raises(pickle.PicklingError, match=r"'.*<lambda>' cannot be pickled.*compile\(\)"):
