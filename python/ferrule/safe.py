@@ -94,7 +94,12 @@ def safe_call(kernel: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> 
     moved = [_moved(value, segments) if isinstance(value, np.ndarray) else value for value in given]
     positional, named = moved[: len(args)], dict(zip(kwargs, moved[len(args) :], strict=True))
     read_end, write_end = os.pipe()
-    child = os.fork()
+    try:
+        child = os.fork()
+    except OSError:
+        os.close(read_end)
+        os.close(write_end)
+        raise
     if child == 0:
         _run_in_child(kernel, positional, named, moved, write_end)
     os.close(write_end)
