@@ -26,7 +26,7 @@ unit: build      ## the C++ unit tests
 	@$(PY) tools/run_tests.py --only unit
 
 pytest: build    ## the Python tests
-	@$(PY) tools/run_tests.py --only python --only errors --only process --only golden --only docs
+	@$(PY) tools/run_tests.py --only python --only errors --only process --only golden --only docs --only leaks
 
 bench: build     ## the benchmarks, with whatever peers are installed
 	@$(PY) bench/run_all.py

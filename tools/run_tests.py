@@ -80,6 +80,7 @@ def shards() -> list[Shard]:
         Shard("errors", "errors", 60, pytest("tests/errors")),
         Shard("golden", "golden", 60, pytest("tests/golden")),
         Shard("process", "process", 180, pytest("tests/process", workers=1)),
+        Shard("leaks", "leaks", 40, pytest("tests/leaks")),
         Shard("docs", "docs", 60, pytest("tests/docs")),
         Shard("packaging", "packaging", 240, pytest("tests/packaging", workers=1)),
         Shard(
