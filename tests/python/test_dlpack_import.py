@@ -6,6 +6,7 @@ from __future__ import annotations
 import array
 import ctypes
 import gc
+import sys
 import threading
 from typing import Any
 
@@ -169,19 +170,58 @@ def test_a_refused_tensor_is_given_back_once_and_its_capsule_is_used(
     assert exporters.capsule_name(exporter.capsule()).startswith("used_dltensor")
 
 
-def test_a_tensor_is_given_back_after_the_error_was_made_and_leaves_it() -> None:
-    class Noisy(Exporter):
-        def _delete(self, address: int | None) -> None:
-            super()._delete(address)
-            try:
-                raise RuntimeError("inside of the deleter")
-            except RuntimeError:
-                pass
+class Scribbling(Exporter):
+    """Its deleter handles an exception of its own and writes over the struct, as the heap does with what is freed."""
 
-    exporter = Noisy(np.zeros(3, np.float32))
-    with pytest.raises(TypeError, match="'x' has dtype float32, but float64 is expected"):
+    references = 0
+
+    def _delete(self, address: int | None) -> None:
+        super()._delete(address)
+        try:
+            raise RuntimeError("inside of the deleter")
+        except RuntimeError:
+            ctypes.memset(self.tensor_.shape, 0xEE, 8 * self.array.ndim)
+            ctypes.memset(address or 0, 0xEE, ctypes.sizeof(self.keep[-1]))
+        self.references = sys.getrefcount(self._capsule)
+
+    def tensor(self) -> exporters.Tensor:
+        self.tensor_ = super().tensor()
+        return self.tensor_
+
+
+GIVEN_BACK: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+    ({"dtype": np.float32}, {}, "has dtype float32"), ({"shape": (3, 2)}, {}, r"has rank 2 and shape \(3, 2\)"),
+    ({}, {"dtype": (2, 128, 1)}, "code 2, bits 128, lanes 1"), ({}, {"tensor_device": (CUDA, 5)}, "is on CUDA device 5"),
+    ({}, {"ndim": 65}, "has rank 65"), ({}, {"shape": (-7,)}, "the negative extent -7"), ({}, {"version": (3, 9)}, "version 3.9"),
+    ({}, {"data": None}, "no data"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("array_", "fields", "text"), GIVEN_BACK, ids=[case[2] for case in GIVEN_BACK])
+def test_a_tensor_is_given_back_when_the_error_is_made_and_the_capsule_gone(
+    array_: dict[str, Any], fields: dict[str, Any], text: str
+) -> None:
+    exporter = Scribbling(np.zeros(**{"shape": 3, **array_}), **fields)
+    with pytest.raises(errors.UserError, match=f"'x' .*{text}"):
         weigh.kernel()(exporter)
-    assert exporter.deleted == 1
+    # The exporter's own reference and the argument of getrefcount().
+    assert (exporter.deleted, exporter.references) == (1, 2)
+
+
+@pytest.mark.parametrize("call", [_rt.asarray, _rt.from_dlpack])
+def test_imports_give_back_when_the_error_is_made_and_the_capsule_gone(call: Any) -> None:
+    for _, fields, text in GIVEN_BACK[2:]:
+        exporter = Scribbling(np.zeros(3), **fields)
+        with pytest.raises(errors.UserBufferError, match=f"'x' .*{text}"):
+            call(exporter)
+        assert (exporter.deleted, exporter.references) == (1, 2)
+    exporter = Scribbling(np.zeros(3))
+    call(exporter)
+    assert (exporter.deleted, exporter.references) == (1, 2)
+    copied = Scribbling(np.zeros(3), flags=exporters.IS_COPIED)
+    with pytest.raises(errors.UserBufferError, match="'x' was copied by its exporter"):
+        _rt.from_dlpack(copied, copy=False)
+    assert copied.deleted == 1
 
 
 @pytest.mark.parametrize("position", range(3))

@@ -40,7 +40,8 @@ bool take_through_dlpack(PyObject* object, const TypeFacts& facts, const Asked& 
 // The owning entry of the type's C exchange table, which there is.
 bool take_through_table(PyObject* object, const TypeFacts& facts, const Asked& asked, Array& array);
 
-// The tensor of a capsule, which is renamed and so used up.
+// The tensor of a capsule, which is renamed and so used up. The reference to it is taken, and dropped as soon as the
+// tensor is ours: before anything is refused and given back.
 bool take_capsule(PyObject* capsule, const Asked& asked, DlpackRequest& request, Array& array);
 
 // The element type of a buffer that was got with PyBUF_FULL_RO; empty with the refusal set for what is no strided

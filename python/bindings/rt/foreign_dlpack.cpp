@@ -16,7 +16,9 @@ bool take_managed(PyObject* capsule, const char* name, const char* used, const A
                   uint64_t& flags) {
   auto* managed = static_cast<Tensor*>(PyCapsule_GetPointer(capsule, name));
   // The tensor is ours from the moment of the renaming: nothing that could fail may come before it is held.
-  if (managed == nullptr || PyCapsule_SetName(capsule, used) != 0) return false;
+  const bool ours = managed != nullptr && PyCapsule_SetName(capsule, used) == 0;
+  Py_DECREF(capsule);
+  if (!ours) return false;
   try {
     if constexpr (std::is_same_v<Tensor, dlpack::ManagedVersioned>)
       flags = managed->version.major == dlpack::kMajor ? managed->flags : 0;
@@ -110,6 +112,7 @@ bool take_capsule(PyObject* capsule, const Asked& asked, DlpackRequest& request,
     taken = take_managed<dlpack::Managed>(capsule, "dltensor", "used_dltensor", asked, array, flags);
   } else if (!PyCapsule_CheckExact(capsule)) {
     refuse(asked, Builtin::Buffer, fmt::format("gave {} where DLPack has a capsule.", Py_TYPE(capsule)->tp_name));
+    Py_DECREF(capsule);
   } else {
     const char* name = PyCapsule_GetName(capsule);
     const std::string_view text = name != nullptr ? name : "";
@@ -117,6 +120,7 @@ bool take_capsule(PyObject* capsule, const Asked& asked, DlpackRequest& request,
            text.starts_with("used_dltensor")
                ? fmt::format("gave a capsule that was used already ('{}').", text)
                : fmt::format("gave a capsule named '{}', but 'dltensor' or 'dltensor_versioned' is expected.", text));
+    Py_DECREF(capsule);
   }
   request.copied = (flags & dlpack::kIsCopied) != 0;
   return taken;
@@ -150,9 +154,7 @@ bool take_through_dlpack(PyObject* object, const TypeFacts& facts, const Asked& 
     refuse_with_reason(asked, "DLPack");
     return false;
   }
-  const bool taken = take_capsule(capsule, asked, request, array);
-  Py_DECREF(capsule);
-  if (!taken) return false;
+  if (!take_capsule(capsule, asked, request, array)) return false;
   if (!request.copied) return hides_values(object, facts, asked) == 0;
   if (!asked.written) return true;
   refuse(asked, Builtin::Buffer, "was copied by its exporter, so what the program writes would be lost.");
