@@ -374,9 +374,11 @@ def test_a_device_that_is_none(device: Any) -> None:
 
 def test_an_array_that_hides_information() -> None:
     masked = np.ma.masked_array([1.0, 2.0], [0, 1])
-    for call in (weigh.kernel(), _rt.asarray):
-        with pytest.raises(TypeError, match="'x' is a masked array, whose mask would be ignored"):
-            call(masked)
+    plain = np.ma.masked_array([1.0, 2.0])  # without a mask today
+    for call in (weigh.kernel(), _rt.asarray, _rt.from_dlpack):
+        for given in (masked, plain, masked.view(type("Derived", (np.ma.MaskedArray,), {}))):
+            with pytest.raises(TypeError, match="'x' is a masked array, whose mask would be ignored"):
+                call(given)
 
 
 def test_numpy_scalars_that_grow_dlpack_stay_scalars() -> None:

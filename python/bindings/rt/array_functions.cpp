@@ -21,6 +21,7 @@ bool is_this_device(PyObject* device) {
 
 bool take_for_import(PyObject* object, const Asked& asked, DlpackRequest& request, Array& array) {
   if (PyCapsule_CheckExact(object)) return take_capsule(Py_NewRef(object), asked, request, array);
+  if (PyArray_Check(object) && !shows_its_mask(object, asked)) return false;
   for (const char* name : {"__dlpack__", "__dlpack_device__"}) {
     PyObject* method = PyObject_GetAttrString(object, name);
     if (method == nullptr) return false;

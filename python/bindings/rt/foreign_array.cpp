@@ -46,12 +46,14 @@ std::shared_ptr<void> owner_of(PyObject* object) {
   });
 }
 
+bool shows_its_mask(PyObject* ndarray, const Asked& asked) {
+  const int masked = is_masked_array(ndarray);
+  if (masked > 0) refuse(asked, Builtin::Type, "is a masked array, whose mask would be ignored.");
+  return masked == 0;
+}
+
 bool take_ndarray(PyObject* object, const Asked& asked, Array& array) {
-  const int masked = is_masked_array(object);
-  if (masked != 0) {
-    if (masked > 0) refuse(asked, Builtin::Type, "is a masked array, whose mask would be ignored.");
-    return false;
-  }
+  if (!shows_its_mask(object, asked)) return false;
   auto* given = reinterpret_cast<PyArrayObject*>(object);
   const std::optional<DType> dtype = dtype_of(PyArray_DESCR(given));
   if (!dtype.has_value()) {

@@ -52,6 +52,9 @@ bool take_through_buffer(PyObject* object, const Asked& asked, Array& array);
 
 bool take_through_interface(PyObject* object, PyObject* interface, const Asked& asked, Array& array);
 
+// False with a Python error set: the ndarray is a masked one, which exports its data without the mask.
+bool shows_its_mask(PyObject* ndarray, const Asked& asked);
+
 // An ndarray, which stays alive with the array.
 bool take_ndarray(PyObject* object, const Asked& asked, Array& array);
 
