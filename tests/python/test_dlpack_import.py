@@ -34,6 +34,14 @@ def as_ndarray(exporter: Any) -> np.ndarray[Any, Any]:
         (2, np.s_[1:, 1:]), (2, np.s_[:, ::2]), (2, np.s_[::-1, ::-3]), (3, np.s_[:, 1:, ::2]),
     ],
 )  # fmt: skip
+def small_float(name: str) -> Any:
+    """total(x) of the bits of a bfloat16 or a float8."""
+    ctype, code = {
+        "bfloat16": ("uint16_t", "FR_BF16"), "float8_e4m3fn": ("uint8_t", "FR_F8_E4M3FN"), "float8_e5m2": ("uint8_t", "FR_F8_E5M2"),
+    }[name]  # fmt: skip
+    return weigh.kernels.kernel("typed.c", f"-DTYPE={ctype}", f"-DDTYPE={code}")
+
+
 def test_strides_and_offsets_in_elements_of_every_dtype(
     versioned: bool, dtype: str, rank: int, index: Any
 ) -> None:
@@ -370,6 +378,38 @@ def test_a_device_that_is_none(device: Any) -> None:
     exporter.device = device
     with pytest.raises(errors.UserBufferError, match="'x'"):
         weigh.kernel()(exporter)
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_small_floats_of_numpy_are_known_by_their_class(name: str) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    bits = np.arange(5, dtype=f"u{2 if name == 'bfloat16' else 1}")
+    take = small_float(name)
+    given = bits.view(getattr(ml_dtypes, name))
+    assert take(given) == bits.sum()
+    ours = _rt.asarray(given[::2])
+    assert (ours.dtype, ours.shape, ours.strides) == (name, (3,), (2 * bits.itemsize,))
+    assert take(ours.copy()) == bits[::2].sum()
+    for other in (bits.view(f"V{bits.itemsize}"), bits.view("f2") if name == "bfloat16" else bits.view("i1")):
+        with pytest.raises(
+            TypeError, match=rf"'x' has dtype \W?{other.dtype.str[1:]}|'x' has dtype (float16|int8)"
+        ):
+            take(other)
+
+
+@pytest.mark.parametrize("name", ["float8_e3m4", "float8_e8m0fnu", "int4", "uint2"])
+def test_other_extension_dtypes_are_refused_by_name(name: str) -> None:
+    given = np.zeros(3, getattr(pytest.importorskip("ml_dtypes"), name))
+    for call in (weigh.kernel("uint8"), small_float("float8_e5m2"), _rt.asarray):
+        with pytest.raises(TypeError, match=f"'x' has dtype {name}"):
+            call(given)
+
+
+@pytest.mark.parametrize("dtype", ["V1", "V2", "V8"])
+def test_plain_void_is_no_number(dtype: str) -> None:
+    for call in (weigh.kernel("uint16"), small_float("bfloat16"), _rt.asarray):
+        with pytest.raises(TypeError, match=rf"'x' has dtype \|{dtype}"):
+            call(np.zeros(3, dtype))
+
 
 
 def test_an_array_that_hides_information() -> None:

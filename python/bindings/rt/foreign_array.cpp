@@ -5,6 +5,7 @@
 #include "../common/errors.h"
 #include "array/item_type.h"
 #include "array/tensor.h"
+#include "element_types.h"
 #include "numpy_api.h"
 
 namespace ferrule::python {
@@ -55,8 +56,8 @@ bool shows_its_mask(PyObject* ndarray, const Asked& asked) {
 bool take_ndarray(PyObject* object, const Asked& asked, Array& array) {
   if (!shows_its_mask(object, asked)) return false;
   auto* given = reinterpret_cast<PyArrayObject*>(object);
-  const std::optional<DType> dtype = dtype_of(PyArray_DESCR(given));
-  if (!dtype.has_value()) {
+  const std::optional<DType> dtype = element_type_of(PyArray_DESCR(given));
+  if (!dtype.has_value() || *dtype == DType::Object) {
     PyObject* text = PyObject_Str(reinterpret_cast<PyObject*>(PyArray_DESCR(given)));
     const char* name = text != nullptr ? PyUnicode_AsUTF8(text) : nullptr;
     if (name != nullptr)
