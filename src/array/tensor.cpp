@@ -58,13 +58,12 @@ Managed* lend(const Array& array) {
   loan->array = array;
   const int64_t item = item_size(array.dtype);
   for (const int64_t stride : array.byte_strides) loan->strides.push_back(stride / item);
-  for (size_t axis = 0; axis < array.shape.size(); ++axis)
-    if (array.shape[axis] > 1 && array.byte_strides[axis] % item != 0)
-      throw refused(
-          fmt::format("has stride {} bytes along axis {}, which is no multiple of its item size {}, so DLPack cannot "
-                      "express it; pass "
-                      "a .copy().",
-                      array.byte_strides[axis], axis, item));
+  if (const int axis = unexpressible_axis(array); axis >= 0)
+    throw refused(
+        fmt::format("has stride {} bytes along axis {}, which is no multiple of its item size {}, so DLPack cannot "
+                    "express it; pass "
+                    "a .copy().",
+                    array.byte_strides[static_cast<size_t>(axis)], axis, item));
   loan->managed.tensor = {array.data,
                           {dlpack::kCpu, 0},
                           array.rank(),
@@ -145,6 +144,15 @@ Array take_tensor(dlpack::ManagedVersioned* tensor, void (*release)(dlpack::Mana
     throw refused(fmt::format("has DLPack version {}.{}, but version {} is expected.", major, minor, dlpack::kMajor));
   }
   return take(tensor, (tensor->flags & dlpack::kReadOnly) == 0, release);
+}
+
+int unexpressible_axis(const Array& array) {
+  int found = -1;
+  for (size_t axis = array.shape.size(); axis-- > 0;) {
+    if (array.shape[axis] == 0) return -1;
+    if (array.shape[axis] > 1 && array.byte_strides[axis] % item_size(array.dtype) != 0) found = static_cast<int>(axis);
+  }
+  return found;
 }
 
 dlpack::Managed* lend_tensor(const Array& array) { return lend<dlpack::Managed>(array); }

@@ -41,6 +41,10 @@ void delete_tensor(Managed* tensor) {
 Array take_tensor(dlpack::Managed* tensor, void (*release)(dlpack::Managed*) = delete_tensor);
 Array take_tensor(dlpack::ManagedVersioned* tensor, void (*release)(dlpack::ManagedVersioned*) = delete_tensor);
 
+// The first axis whose stride DLPack cannot express, being no multiple of the item size; -1: none, also where strides
+// do not matter, along one element or between none.
+int unexpressible_axis(const Array& array);
+
 // A tensor over the array, which shares its memory: byte_offset 0, strides filled. The deleter needs nothing but the
 // memory's own end. `copied`: the array was made for this export.
 dlpack::Managed* lend_tensor(const Array& array);

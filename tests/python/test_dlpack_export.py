@@ -121,6 +121,20 @@ def test_strides_that_dlpack_cannot_express() -> None:
     assert np.from_dlpack(fr.from_dlpack(packed.__dlpack__(copy=True))).shape == (4,)
 
 
+@pytest.mark.parametrize("index", [np.s_[:0], np.s_[:, :0], np.s_[:1, :1], np.s_[:0, :0]])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_strides_between_no_elements_can_be_anything(index: Any, swapped: bool) -> None:
+    packed = np.zeros((2, 3), [("a", "u1"), ("b", "f8")])["b"][index]
+    packed = packed.T if swapped else packed
+    array = fr.asarray(packed)
+    for keywords in ({}, {"max_version": (1, 0)}, {"copy": False}):
+        assert fr.from_dlpack(array.__dlpack__(**keywords)).shape == packed.shape
+    assert np.from_dlpack(array).shape == packed.shape
+    borrow = exporters.functions_of(fr.Array)[4]
+    lent = exporters.Tensor()
+    assert borrow(array, ctypes.byref(lent)) == 0 and lent.shape[:2] == list(packed.shape)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_numpy_reads_and_writes_the_same_memory(dtype: str) -> None:
     array = fr.Array.zeros((2, 3), dtype)

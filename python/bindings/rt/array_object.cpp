@@ -9,6 +9,7 @@
 #include "../common/errors.h"
 #include "array/file_map.h"
 #include "array/item_type.h"
+#include "array/tensor.h"
 #include "array/view.h"
 #include "dtype_object.h"
 
@@ -244,11 +245,8 @@ const int64_t* element_strides_of(PyObject* object) {
 PyObject* make_array_object(Array array) try {
   const int64_t item = item_size(array.dtype);
   std::vector<int64_t> strides;
-  bool whole = true;
-  for (size_t axis = 0; axis < array.shape.size(); ++axis) {
-    strides.push_back(array.byte_strides[axis] / item);
-    whole &= array.byte_strides[axis] % item == 0 || array.shape[axis] <= 1;
-  }
+  for (const int64_t stride : array.byte_strides) strides.push_back(stride / item);
+  const bool whole = unexpressible_axis(array) < 0;
   PyObject* self = array_type->tp_alloc(array_type, 0);
   if (self == nullptr) return nullptr;
   new (&as_object(self)->array) Array(std::move(array));
