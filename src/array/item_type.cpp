@@ -15,13 +15,28 @@ std::optional<DType> dtype_of_kind(DTypeKind kind, int64_t item) {
   return std::nullopt;
 }
 
-std::optional<DTypeKind> kind_of_code(std::string_view code) {
-  if (code == "?") return DTypeKind::Bool;
-  if (code == "Zf" || code == "Zd" || code == "F" || code == "D") return DTypeKind::Complex;
-  if (code.size() != 1) return std::nullopt;
-  if (std::string_view("bhilqn").find(code[0]) != std::string_view::npos) return DTypeKind::Signed;
-  if (std::string_view("BHILQN").find(code[0]) != std::string_view::npos) return DTypeKind::Unsigned;
-  if (std::string_view("efd").find(code[0]) != std::string_view::npos) return DTypeKind::Float;
+struct Code {
+  std::string_view text;
+  DTypeKind kind;
+  int64_t item;  // what every exporter means by it; 0: the platform decides, or whether an order is said
+};
+
+constexpr Code kCodes[] = {
+    {"?", DTypeKind::Bool, 1},      {"b", DTypeKind::Signed, 1},   {"B", DTypeKind::Unsigned, 1},
+    {"h", DTypeKind::Signed, 2},    {"H", DTypeKind::Unsigned, 2}, {"i", DTypeKind::Signed, 4},
+    {"I", DTypeKind::Unsigned, 4},  {"l", DTypeKind::Signed, 0},   {"L", DTypeKind::Unsigned, 0},
+    {"q", DTypeKind::Signed, 8},    {"Q", DTypeKind::Unsigned, 8}, {"n", DTypeKind::Signed, 0},
+    {"N", DTypeKind::Unsigned, 0},  {"e", DTypeKind::Float, 2},    {"f", DTypeKind::Float, 4},
+    {"d", DTypeKind::Float, 8},     {"Zf", DTypeKind::Complex, 8}, {"Zd", DTypeKind::Complex, 16},
+    {"F", DTypeKind::Complex, 8},   {"D", DTypeKind::Complex, 16}};
+
+// Nothing for a text that is no code of one number, and for a number that does not fill its item.
+std::optional<DTypeKind> kind_of_code(std::string_view text, int64_t item) {
+  for (const Code& code : kCodes) {
+    if (code.text != text) continue;
+    const bool fills = code.item == 0 ? item == 4 || item == 8 : item == code.item;
+    return fills ? std::optional(code.kind) : std::nullopt;
+  }
   return std::nullopt;
 }
 
@@ -40,7 +55,7 @@ ItemType parse_format(const char* format, int64_t item) {
     order = code[0];
     code.remove_prefix(1);
   }
-  const std::optional<DTypeKind> kind = kind_of_code(code);
+  const std::optional<DTypeKind> kind = kind_of_code(code, item);
   return kind.has_value() ? in_order(dtype_of_kind(*kind, item), order) : ItemType{};
 }
 

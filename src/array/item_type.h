@@ -17,6 +17,7 @@ struct ItemType {
 };
 
 // Of a Py_buffer: the kind that `format` names (null: unsigned bytes) with the size `item`; so 'l' is what it is here.
+// A format whose number is of another size than the item is none.
 ItemType parse_format(const char* format, int64_t item);
 
 // Of __array_interface__: "<f8", "|b1".

@@ -75,6 +75,74 @@ def test_ctypes_arrays(ctype: Any, dtype: str) -> None:
     assert weigh.kernel(dtype, 2)(matrix) == weigh.weighed(values)
 
 
+class Buffer(ctypes.Structure):
+    """Py_buffer, for formats that no library makes."""
+
+    _fields_ = [
+        ("buf", ctypes.c_void_p), ("obj", ctypes.c_void_p), ("len", ctypes.c_ssize_t), ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int), ("ndim", ctypes.c_int), ("format", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)), ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("suboffsets", ctypes.POINTER(ctypes.c_ssize_t)), ("internal", ctypes.c_void_p),
+    ]  # fmt: skip
+
+
+_kept: list[Any] = []  # a view made of a struct does not keep what the struct points to
+
+
+def formatted(base: np.ndarray[Any, Any], format_: str, itemsize: int | None = None) -> memoryview:
+    """A memoryview of the bytes of a vector whose items are said to be of that format."""
+    make = ctypes.pythonapi.PyMemoryView_FromBuffer
+    make.restype, make.argtypes = ctypes.py_object, [ctypes.POINTER(Buffer)]
+    itemsize = itemsize or base.itemsize
+    shape, strides = (ctypes.c_ssize_t * 1)(base.nbytes // itemsize), (ctypes.c_ssize_t * 1)(itemsize)
+    text = format_.encode()
+    _kept.extend([base, shape, strides, text])
+    view = make(Buffer(base.ctypes.data, None, base.nbytes, itemsize, 0, 1, text, shape, strides, None, None))
+    assert isinstance(view, memoryview) and view.format == format_
+    return view
+
+
+SPELT = {
+    "float64": ["d", "@d", "=d", "<d"], "float32": ["f", "@f", "=f", "<f"], "float16": ["e", "=e", "<e"],
+    "int64": ["l", "q", "@l", "@q", "=q", "<q", "n"], "uint64": ["L", "Q", "=Q", "<Q", "N"], "int32": ["i", "=i", "<i", "=l", "<l"],
+    "uint32": ["I", "=I", "<I", "=L", "<L"], "int16": ["h", "=h", "<h"], "uint16": ["H", "<H"],
+    "int8": ["b", "=b", "<b", ">b", "!b"], "uint8": ["B", "=B", ">B", "!B"], "bool": ["?", "=?", ">?"],
+    "complex64": ["Zf", "=Zf", "<Zf"], "complex128": ["Zd", "@Zd", "=Zd", "<Zd"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "format_"), [(d, f) for d, formats in SPELT.items() for f in formats])
+def test_formats_by_kind_and_size(dtype: str, format_: str) -> None:
+    """Standard sizes where an order is said: 'l' is int64, '=l' is int32."""
+    base = weigh.sample(dtype, 6)
+    given = formatted(base, format_)
+    assert weigh.kernel(dtype)(given) == weigh.weighed(base)
+    assert fr.asarray(given).dtype == np.dtype(dtype)
+
+
+@pytest.mark.parametrize("format_", [">d", "!d", ">q", ">e", ">Zf", ">Zd", ">l"])
+def test_formats_in_foreign_order(format_: str) -> None:
+    itemsize = {"e": 2, "l": 4}.get(format_[-1], 16 if format_ == ">Zd" else 8)
+    given = formatted(np.zeros(6), format_, itemsize)
+    for call in (weigh.kernel(), fr.asarray):
+        with pytest.raises(TypeError, match=f"'x' has the buffer format '{format_}' in foreign byte order"):
+            call(given)
+
+
+@pytest.mark.parametrize(("format_", "itemsize"), [
+    ("3d", 24), ("dd", 16), ("T{d:x:}", 8), ("P", 8), ("<3d", 24), ("(3)d", 24), ("T{=d:x:=d:y:}", 16), ("O", 8), ("xd", 8),
+    ("dx", 16), ("Z", 8), ("Zg", 32), ("g", 16), ("c", 1), ("s", 1), ("3s", 3), ("w", 4), ("u", 2), ("", 1), ("<", 8), ("d ", 8),
+    ("&d", 8), ("X{}", 8), ("1d", 8), ("d", 4), ("d", 2), ("f", 8), ("e", 4), ("?", 2), ("Zd", 8), ("Zf", 16), ("b", 8), ("q", 4),
+    ("H", 4), ("i", 8), ("l", 2), ("d", 16),
+])  # fmt: skip
+def test_formats_that_are_no_element(format_: str, itemsize: int) -> None:
+    given = formatted(np.zeros(6), format_, itemsize)
+    for call in (weigh.kernel(), fr.asarray):
+        with pytest.raises(errors.UserTypeError) as caught:
+            call(given)
+        assert f"'x' has the buffer format '{format_}'" in str(caught.value)
+
+
 REFUSED = [
     (memoryview(np.zeros(3, ">f8")), "foreign byte order"), (memoryview(np.zeros(3, ">i2")), "foreign byte order"),
     ((ctypes.c_double.__ctype_be__ * 3)(), "foreign byte order"), ((Formatted * 3)(), "'T{"),

@@ -87,6 +87,11 @@ TEST(ItemType, FormatsAndTypestringsOfEveryNumber) {
     EXPECT_EQ(parse_typestr(turned).foreign_order, item_size(dtype) > 1);
     EXPECT_EQ(parse_format((std::string(">") + format_of(dtype)).c_str(), item_size(dtype)).foreign_order,
               item_size(dtype) > 1);
+    const bool of_the_platform = dtype == DType::I64 || dtype == DType::U64;
+    for (const int64_t item : {1, 2, 4, 8, 16}) {
+      const bool fills = item == item_size(dtype) || (of_the_platform && item == 4);
+      EXPECT_EQ(parse_format(format_of(dtype), item).dtype.has_value(), fills) << format_of(dtype) << item;
+    }
   }
   EXPECT_EQ(parse_format(nullptr, 1).dtype, DType::U8);
   for (const char* other : {"", "3d", "dd", "T{d:x:}", "P", "O", "g", "s", "c", "w", "&<d", "<", "Zg"})
