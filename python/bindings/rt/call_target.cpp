@@ -79,7 +79,10 @@ Called run_for_results(const Target& target, Fit fit, PyObject* const* given, At
 }
 
 Called as_given(const Target& target, const Called& called, PyObject* const* given) {
-  if (called.result == nullptr) return called;
+  const PyObject* result = called.result;
+  if (result == nullptr ||
+      !(PyArray_Check(result) || PyTuple_Check(result) || PyList_Check(result) || PyDict_Check(result)))
+    return called;  // numbers are of no library
   PyObject* foreign = PyImport_ImportModule("ferrule.foreign");
   const auto n = static_cast<Py_ssize_t>(target.args.size());
   PyObject* arguments = foreign != nullptr ? PyTuple_New(n) : nullptr;
