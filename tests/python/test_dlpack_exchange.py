@@ -81,6 +81,18 @@ def test_without_the_borrowing_entry_the_owning_one_is_used() -> None:
     assert exporter.deleted == 2
 
 
+def test_tables_may_own_without_a_deleter() -> None:
+    exporter = exchanging(exchange_capsule(borrow=False))(np.arange(4.0), deleter=False)
+    assert weigh.kernel()(exporter) == 20
+    with pytest.raises(TypeError):
+        weigh.kernel("int8")(exporter)
+    out = ctypes.c_void_p()
+    assert TO_OBJECT(ctypes.addressof(exporter.managed()), ctypes.byref(out)) == 0
+    array = ctypes.cast(out, ctypes.py_object).value
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(array))
+    np.testing.assert_array_equal(np.asarray(array), exporter.array)
+
+
 def test_written_tensors_are_owned_because_only_that_entry_tells_whether_they_may_be() -> None:
     calls: list[str] = []
     kind = exchanging(exchange_capsule(calls=calls))
@@ -101,6 +113,14 @@ def test_tables_of_other_versions() -> None:
     exporter = exchanging(newer)(np.arange(4.0))
     assert weigh.kernel()(exporter) == 20
     assert (calls, exporter.asked) == (["borrow"], 0)
+    newest = exchange_capsule(major=3, previous=exporters.table_address(newer), calls=["never"])
+    assert weigh.kernel()(exchanging(newest)(np.arange(4.0))) == 20
+    assert calls == ["borrow", "borrow"]
+    owning = exchange_capsule(borrow=False, calls=calls)
+    through = exchange_capsule(major=2, previous=exporters.table_address(owning))
+    owned_ = exchanging(through)(np.arange(4.0))
+    assert weigh.kernel()(owned_) == 20
+    assert (calls[-1], owned_.asked, owned_.deleted) == ("own", 0, 1)
     alone = exchanging(exchange_capsule(major=2))(np.arange(4.0))
     assert weigh.kernel()(alone) == 20
     assert (alone.asked, alone.deleted) == (1, 1)

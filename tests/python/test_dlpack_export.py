@@ -219,6 +219,35 @@ def test_capsules_that_nobody_reads(shape: Any, max_version: Any) -> None:
     assert gone() is None
 
 
+class Heap(ctypes.Structure):
+    """struct mallinfo2 of the C library."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", [(4,), (0,), (1000, 1000)])
+@pytest.mark.parametrize("copy", [None, True])
+@pytest.mark.parametrize("max_version", [None, (1, 3)])
+def test_capsules_that_nobody_reads_leave_no_memory_of_the_c_library(
+    shape: Any, copy: bool | None, max_version: Any
+) -> None:
+    heap = ctypes.CDLL(None).mallinfo2
+    heap.restype = Heap
+    array = fr.Array.zeros(shape)
+    count = 10 if copy and len(shape) > 1 else 10_000
+
+    def used() -> int:
+        for _ in range(count):
+            array.__dlpack__(max_version=max_version, copy=copy)
+        now = heap()
+        return int(now.uordblks + now.hblkhd)
+
+    used()
+    before = used()
+    assert used() - before < 16 * count  # the smallest block is of 32 bytes
+
+
 def test_a_capsule_dropped_while_an_error_is_raised_keeps_the_error() -> None:
     def fails() -> None:
         capsule = fr.asarray(Owner()).__dlpack__()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import array
 import ctypes
 import gc
+import mmap
 import sys
 import threading
 from typing import Any
@@ -14,11 +15,31 @@ import exporters
 import numpy as np
 import pytest
 import weigh
-from exporters import CUDA, CUDA_HOST, CUDA_MANAGED, METAL, READ_ONLY, ROCM_HOST, Exporter, Wrapped
+from exporters import (
+    CUDA,
+    CUDA_HOST,
+    CUDA_MANAGED,
+    METAL,
+    READ_ONLY,
+    ROCM_HOST,
+    Exporter,
+    WithInterface,
+    Wrapped,
+    exchange_capsule,
+    exchanging,
+)  # fmt: skip
 
 from ferrule import _rt, errors
 
 F64 = (2, 64, 1)
+
+
+def small_float(name: str) -> Any:
+    """total(x) of the bits of a bfloat16 or a float8."""
+    ctype, code = {
+        "bfloat16": ("uint16_t", "FR_BF16"), "float8_e4m3fn": ("uint8_t", "FR_F8_E4M3FN"), "float8_e5m2": ("uint8_t", "FR_F8_E5M2"),
+    }[name]  # fmt: skip
+    return weigh.kernels.kernel("typed.c", f"-DTYPE={ctype}", f"-DDTYPE={code}")
 
 
 def as_ndarray(exporter: Any) -> np.ndarray[Any, Any]:
@@ -34,14 +55,6 @@ def as_ndarray(exporter: Any) -> np.ndarray[Any, Any]:
         (2, np.s_[1:, 1:]), (2, np.s_[:, ::2]), (2, np.s_[::-1, ::-3]), (3, np.s_[:, 1:, ::2]),
     ],
 )  # fmt: skip
-def small_float(name: str) -> Any:
-    """total(x) of the bits of a bfloat16 or a float8."""
-    ctype, code = {
-        "bfloat16": ("uint16_t", "FR_BF16"), "float8_e4m3fn": ("uint8_t", "FR_F8_E4M3FN"), "float8_e5m2": ("uint8_t", "FR_F8_E5M2"),
-    }[name]  # fmt: skip
-    return weigh.kernels.kernel("typed.c", f"-DTYPE={ctype}", f"-DDTYPE={code}")
-
-
 def test_strides_and_offsets_in_elements_of_every_dtype(
     versioned: bool, dtype: str, rank: int, index: Any
 ) -> None:
@@ -105,6 +118,37 @@ def test_strides_of_short_axes_do_not_matter(stride: int) -> None:
         np.testing.assert_array_equal(as_ndarray(Exporter(array_, strides=strides)), array_)
 
 
+SHORT_AXES = [
+    ((1,), (0,)), ((3, 1), (1,)), ((1, 3), (0,)), ((1, 1), (0, 1)), ((0, 4), (0, 1)), ((4, 0), (0, 1)), ((0,), (0,)),
+]  # fmt: skip
+WAYS: dict[str, Any] = {
+    "versioned": lambda view: Exporter(view),
+    "unversioned": lambda view: Exporter(view, versioned=False),
+    "table": lambda view: exchanging(exchange_capsule())(view),
+    "owning table": lambda view: exchanging(exchange_capsule(borrow=False))(view),
+    "interface": WithInterface,
+    "buffer": memoryview,
+    "ndarray": lambda view: view,
+    "array": _rt.asarray,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("stride", [0, 1, 7, -1])
+@pytest.mark.parametrize(("shape", "free"), SHORT_AXES)
+def test_every_source_is_contiguous_whatever_the_strides_that_do_not_matter(
+    way: str, stride: int, shape: tuple[int, ...], free: tuple[int, ...]
+) -> None:
+    base = np.arange(1.0, 1.0 + int(np.prod(shape))).reshape(shape)
+    strides = [8 * stride if axis in free else given for axis, given in enumerate(base.strides)]
+    view = np.lib.stride_tricks.as_strided(base, shape, strides)
+    rank = f"-DRANK={len(shape)}"
+    total = weigh.kernels.kernel("typed.c", "-DTYPE=double", "-DDTYPE=FR_F64", rank)
+    assert total(WAYS[way](view)) == base.sum()
+    assert weigh.kernel("float64", len(shape))(WAYS[way](view)) == weigh.weighed(base)
+    np.testing.assert_array_equal(np.asarray(_rt.asarray(WAYS[way](view))), base)
+
+
 def test_negative_strides_through_dlpack_alone() -> None:
     assert weigh.kernel()(Wrapped(np.arange(3.0)[::-1])) == 1 * 2 + 2 * 1
 
@@ -118,6 +162,8 @@ def test_the_name_of_the_capsule_decides_the_layout(dtype: str) -> None:
         exporter = Exporter(base, name=name)
         with pytest.raises(errors.UserBufferError, match=f"weigh.*'x'.*'{name.decode()}'"):
             weigh.kernel(dtype)(exporter)
+        with pytest.raises(errors.UserBufferError, match=f"from_dlpack.*'x'.*'{name.decode()}'"):
+            _rt.from_dlpack(exporter.capsule())
         assert exporter.deleted == 0
 
 
@@ -141,6 +187,27 @@ def test_other_major_versions_are_given_back_unread(major: int) -> None:
         with pytest.raises(errors.UserBufferError, match=f"version {major}"):
             call(exporter)
         assert exporter.deleted == before + 1
+
+
+def test_nothing_behind_the_flags_of_another_major_version_is_read() -> None:
+    """The struct ends with the last byte of a page; the next one cannot be read."""
+    page, head = mmap.PAGESIZE, exporters.ManagedVersioned.tensor.offset
+    block = mmap.mmap(-1, 2 * page)
+    start = ctypes.addressof(ctypes.c_char.from_buffer(block))
+    exporter = Exporter(np.arange(3.0), version=(2, 0))
+    ctypes.memmove(start + page - head, ctypes.addressof(exporter.managed()), head)
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+    assert protect(ctypes.c_void_p(start + page), ctypes.c_size_t(page), 0) == 0
+    for call in (weigh.kernel(), _rt.asarray, _rt.from_dlpack):
+        capsule = exporters._new(start + page - head, exporters.VERSIONED, None)
+        exporter.capsule = lambda capsule=capsule: capsule  # type: ignore[method-assign, misc]
+        with pytest.raises(errors.UserBufferError, match=r"'x' has DLPack version 2\.0"):
+            call(exporter)
+        assert exporters.capsule_name(capsule) == "used_dltensor_versioned"
+    assert exporter.deleted == 3
+    assert (
+        protect(ctypes.c_void_p(start + page), ctypes.c_size_t(page), mmap.PROT_READ | mmap.PROT_WRITE) == 0
+    )
 
 
 @pytest.mark.parametrize("minor", [0, 1, 99, 2**32 - 1])
@@ -312,6 +379,38 @@ def test_bfloat16_is_known_by_code_and_bits() -> None:
             take(plain)
 
 
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_small_floats_of_numpy_are_known_by_their_class(name: str) -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    bits = np.arange(5, dtype=f"u{2 if name == 'bfloat16' else 1}")
+    take = small_float(name)
+    given = bits.view(getattr(ml_dtypes, name))
+    assert take(given) == bits.sum()
+    ours = _rt.asarray(given[::2])
+    assert (ours.dtype, ours.shape, ours.strides) == (name, (3,), (2 * bits.itemsize,))
+    assert take(ours.copy()) == bits[::2].sum()
+    for other in (bits.view(f"V{bits.itemsize}"), bits.view("f2") if name == "bfloat16" else bits.view("i1")):
+        with pytest.raises(
+            TypeError, match=rf"'x' has dtype \W?{other.dtype.str[1:]}|'x' has dtype (float16|int8)"
+        ):
+            take(other)
+
+
+@pytest.mark.parametrize("name", ["float8_e3m4", "float8_e8m0fnu", "int4", "uint2"])
+def test_other_extension_dtypes_are_refused_by_name(name: str) -> None:
+    given = np.zeros(3, getattr(pytest.importorskip("ml_dtypes"), name))
+    for call in (weigh.kernel("uint8"), small_float("float8_e5m2"), _rt.asarray):
+        with pytest.raises(TypeError, match=f"'x' has dtype {name}"):
+            call(given)
+
+
+@pytest.mark.parametrize("dtype", ["V1", "V2", "V8"])
+def test_plain_void_is_no_number(dtype: str) -> None:
+    for call in (weigh.kernel("uint16"), small_float("bfloat16"), _rt.asarray):
+        with pytest.raises(TypeError, match=rf"'x' has dtype \|{dtype}"):
+            call(np.zeros(3, dtype))
+
+
 def test_bool_is_bool() -> None:
     flags = np.array([True, False, True])
     for given in (flags, Exporter(flags), Wrapped(flags), memoryview(flags)):
@@ -379,38 +478,6 @@ def test_a_device_that_is_none(device: Any) -> None:
     with pytest.raises(errors.UserBufferError, match="'x'"):
         weigh.kernel()(exporter)
 
-@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
-def test_small_floats_of_numpy_are_known_by_their_class(name: str) -> None:
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    bits = np.arange(5, dtype=f"u{2 if name == 'bfloat16' else 1}")
-    take = small_float(name)
-    given = bits.view(getattr(ml_dtypes, name))
-    assert take(given) == bits.sum()
-    ours = _rt.asarray(given[::2])
-    assert (ours.dtype, ours.shape, ours.strides) == (name, (3,), (2 * bits.itemsize,))
-    assert take(ours.copy()) == bits[::2].sum()
-    for other in (bits.view(f"V{bits.itemsize}"), bits.view("f2") if name == "bfloat16" else bits.view("i1")):
-        with pytest.raises(
-            TypeError, match=rf"'x' has dtype \W?{other.dtype.str[1:]}|'x' has dtype (float16|int8)"
-        ):
-            take(other)
-
-
-@pytest.mark.parametrize("name", ["float8_e3m4", "float8_e8m0fnu", "int4", "uint2"])
-def test_other_extension_dtypes_are_refused_by_name(name: str) -> None:
-    given = np.zeros(3, getattr(pytest.importorskip("ml_dtypes"), name))
-    for call in (weigh.kernel("uint8"), small_float("float8_e5m2"), _rt.asarray):
-        with pytest.raises(TypeError, match=f"'x' has dtype {name}"):
-            call(given)
-
-
-@pytest.mark.parametrize("dtype", ["V1", "V2", "V8"])
-def test_plain_void_is_no_number(dtype: str) -> None:
-    for call in (weigh.kernel("uint16"), small_float("bfloat16"), _rt.asarray):
-        with pytest.raises(TypeError, match=rf"'x' has dtype \|{dtype}"):
-            call(np.zeros(3, dtype))
-
-
 
 def test_an_array_that_hides_information() -> None:
     masked = np.ma.masked_array([1.0, 2.0], [0, 1])
@@ -421,23 +488,31 @@ def test_an_array_that_hides_information() -> None:
                 call(given)
 
 
-def test_numpy_scalars_that_grow_dlpack_stay_scalars() -> None:
-    class Grown(np.float64):
-        def __dlpack__(self, **_: Any) -> Any:
-            raise AssertionError("a scalar was asked for a tensor")
+class Grown:
+    """What NumPy's scalars have from 2.6 on."""
 
-        def __dlpack_device__(self) -> Any:
-            raise AssertionError("a scalar was asked for a device")
+    __dlpack_c_exchange_api__ = exchange_capsule()
 
-    value = Grown(2.0)
-    with pytest.raises(TypeError, match="'x' is a Grown, but an array of dtype float64 is expected"):
+    def __dlpack__(self, **_: Any) -> Any:
+        raise AssertionError("a scalar was asked for a tensor")
+
+    def __dlpack_device__(self) -> Any:
+        raise AssertionError("a scalar was asked for a device")
+
+
+@pytest.mark.parametrize(
+    "kind", ["float64", "float32", "float16", "int64", "uint8", "complex128", "longdouble", "str_", "bytes_"]
+)
+def test_numpy_scalars_that_grow_dlpack_stay_scalars(kind: str) -> None:
+    value = type("Scalar", (Grown, getattr(np, kind)), {})(2)
+    with pytest.raises(TypeError, match="'x' is a Scalar, but an array of dtype float64 is expected"):
         weigh.kernel("float64", 0)(value)
-    with pytest.raises(TypeError, match="'x'"):
+    with pytest.raises(TypeError, match=r"'x' is of type .*Scalar, which offers no array"):
         _rt.asarray(value)
-    fill = weigh.kernels.kernel("strided.c")
-    x = np.zeros((1, 1))
-    fill(x, value=value)
-    assert x[0, 0] == 2.0
+    if kind == "float64":
+        x = np.zeros((1, 1))
+        weigh.kernels.kernel("strided.c")(x, value=value)
+        assert x[0, 0] == 2.0
 
 
 @pytest.mark.parametrize("flags", [0, READ_ONLY])
