@@ -15,29 +15,48 @@ std::optional<DType> dtype_of_kind(DTypeKind kind, int64_t item) {
   return std::nullopt;
 }
 
-struct Code {
-  std::string_view text;
-  DTypeKind kind;
-  int64_t item;  // what every exporter means by it; 0: the platform decides, or whether an order is said
-};
-
-constexpr Code kCodes[] = {
-    {"?", DTypeKind::Bool, 1},      {"b", DTypeKind::Signed, 1},   {"B", DTypeKind::Unsigned, 1},
-    {"h", DTypeKind::Signed, 2},    {"H", DTypeKind::Unsigned, 2}, {"i", DTypeKind::Signed, 4},
-    {"I", DTypeKind::Unsigned, 4},  {"l", DTypeKind::Signed, 0},   {"L", DTypeKind::Unsigned, 0},
-    {"q", DTypeKind::Signed, 8},    {"Q", DTypeKind::Unsigned, 8}, {"n", DTypeKind::Signed, 0},
-    {"N", DTypeKind::Unsigned, 0},  {"e", DTypeKind::Float, 2},    {"f", DTypeKind::Float, 4},
-    {"d", DTypeKind::Float, 8},     {"Zf", DTypeKind::Complex, 8}, {"Zd", DTypeKind::Complex, 16},
-    {"F", DTypeKind::Complex, 8},   {"D", DTypeKind::Complex, 16}};
-
 // Nothing for a text that is no code of one number, and for a number that does not fill its item.
-std::optional<DTypeKind> kind_of_code(std::string_view text, int64_t item) {
-  for (const Code& code : kCodes) {
-    if (code.text != text) continue;
-    const bool fills = code.item == 0 ? item == 4 || item == 8 : item == code.item;
-    return fills ? std::optional(code.kind) : std::nullopt;
+std::optional<DType> dtype_of_code(std::string_view code, int64_t item) {
+  const auto number = [item](DType dtype) { return item == item_size(dtype) ? std::optional(dtype) : std::nullopt; };
+  const bool complex = code.size() == 2 && code[0] == 'Z';
+  if (code.size() != 1 && !complex) return std::nullopt;
+  if (code.back() == 'd') return number(complex ? DType::C128 : DType::F64);
+  if (code.back() == 'f') return number(complex ? DType::C64 : DType::F32);
+  if (complex) return std::nullopt;
+  switch (code[0]) {
+    case '?':
+      return number(DType::Bool);
+    case 'b':
+      return number(DType::I8);
+    case 'B':
+      return number(DType::U8);
+    case 'h':
+      return number(DType::I16);
+    case 'H':
+      return number(DType::U16);
+    case 'i':
+      return number(DType::I32);
+    case 'I':
+      return number(DType::U32);
+    case 'q':
+      return number(DType::I64);
+    case 'Q':
+      return number(DType::U64);
+    case 'l':  // of four bytes where an order is said, else as the platform has it
+    case 'n':
+      return item == 4 ? DType::I32 : number(DType::I64);
+    case 'L':
+    case 'N':
+      return item == 4 ? DType::U32 : number(DType::U64);
+    case 'e':
+      return number(DType::F16);
+    case 'F':
+      return number(DType::C64);
+    case 'D':
+      return number(DType::C128);
+    default:
+      return std::nullopt;
   }
-  return std::nullopt;
 }
 
 ItemType in_order(std::optional<DType> dtype, char order) {
@@ -51,12 +70,12 @@ ItemType in_order(std::optional<DType> dtype, char order) {
 ItemType parse_format(const char* format, int64_t item) {
   std::string_view code = format == nullptr ? "B" : format;
   char order = '@';
-  if (!code.empty() && std::string_view("@=<>!").find(code[0]) != std::string_view::npos) {
-    order = code[0];
+  const char first = code.empty() ? '\0' : code[0];
+  if (first == '@' || first == '=' || first == '<' || first == '>' || first == '!') {
+    order = first;
     code.remove_prefix(1);
   }
-  const std::optional<DTypeKind> kind = kind_of_code(code, item);
-  return kind.has_value() ? in_order(dtype_of_kind(*kind, item), order) : ItemType{};
+  return in_order(dtype_of_code(code, item), order);
 }
 
 ItemType parse_typestr(std::string_view text) {
