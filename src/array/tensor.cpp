@@ -108,7 +108,8 @@ void check_tensor(const dlpack::Tensor& tensor) {
   if (!dtype.has_value())
     throw refused(fmt::format("has a DLPack element type that no kernel takes: code {}, bits {}, lanes {}.",
                               tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes));
-  if (tensor.ndim < 0 || tensor.ndim > kMaxRank)
+  if (tensor.ndim < 0) throw refused(fmt::format("has the negative rank {}.", tensor.ndim));
+  if (tensor.ndim > kMaxRank)
     throw refused(fmt::format("has rank {}, but at most {} axes can be exchanged.", tensor.ndim, kMaxRank));
   if (tensor.ndim > 0 && tensor.shape == nullptr) throw refused("has axes, but no shape.");
   int64_t bytes = item_size(*dtype), scaled = 0;

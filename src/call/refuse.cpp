@@ -34,6 +34,11 @@ int64_t source_value(const CallPlan& plan, const Frame& frame, int32_t index) {
   return frame.symbols[index];
 }
 
+bool comes_of_none(const Frame& frame, const FrSymbol& symbol) {
+  const bool of_array = symbol.source == FR_SYMBOL_EXTENT || symbol.source == FR_SYMBOL_STRIDE;
+  return of_array && frame.arrays[symbol.arg].shape == nullptr;
+}
+
 std::string expected_shape(const CallPlan& plan, const ArgPlan& arg) {
   std::string text = "(";
   for (int32_t axis = 0; axis < arg.rank; ++axis) {
@@ -59,7 +64,14 @@ std::string dense_strides_text(const Frame& frame, const ArgPlan& arg) {
   return tuple_text(strides.data(), arg.rank);
 }
 
-// What to pass instead of an array in the wrong place: a copy of one that is written would not show what was written.
+// What to do about elements of another type: a converted copy of an array that is written would not show what was
+// written.
+std::string converted(const ArgPlan& arg) {
+  return arg.written ? "the program writes it, so make an array of that dtype"
+                     : fmt::format("convert it to {} first", name_of(arg.dtype));
+}
+
+// What to pass instead of an array in the wrong place, with the same reserve.
 std::string copied(const ArgPlan& arg) {
   return arg.written ? "the program writes it, so make it an array of memory of its own"
                      : fmt::format("pass {}.copy()", arg.declared->name);
@@ -107,14 +119,19 @@ std::string extent_sentence(const CallPlan& plan, const Frame& frame) {
   const std::string here = fmt::format("{}.{}[{}]", name, check.stride ? "strides" : "shape", check.axis);
   if (const int32_t s = check.expected.symbol(); s >= 0) {
     const FrSymbol& symbol = symbol_at(plan, s);
+    if (comes_of_none(frame, symbol)) {
+      const char* source = arg_at(plan, symbol.arg).declared->name;
+      return fmt::format("'{}' is 0 where '{}' is None, but {} = {}; give '{}', too.", symbol.name, source, here, m.got,
+                         source);
+    }
     return fmt::format("'{}': {} = {}, but {} = {}.", symbol.name, source_text(plan, symbol),
                        source_value(plan, frame, s), here, m.got);
   }
   const FrExpr& code = check.stride ? arg.declared->strides[check.axis] : arg.declared->extents[check.axis];
   const Evaluated expected = check.expected.eval(frame.symbols, frame.pointers);
   if (check.stride)
-    return fmt::format("'{}' has stride {} elements along axis {}, but {} = {} is expected.", name, m.got, check.axis,
-                       text_of(code, *plan.module), expected.value);
+    return fmt::format("'{}' has stride {} elements along axis {}, but {}{} is expected.", name, m.got, check.axis,
+                       check.expected.is_constant() ? "" : text_of(code, *plan.module) + " = ", expected.value);
   if (check.expected.is_constant())
     return fmt::format("'{}' has shape {}, but {} is expected.", name, given_shape(frame, arg),
                        expected_shape(plan, arg));
@@ -179,9 +196,13 @@ std::string sentence(const CallPlan& plan, const Frame& frame) {
   const ArgPlan* arg = m.arg >= 0 ? &arg_at(plan, m.arg) : nullptr;
   const char* name = arg != nullptr ? arg->declared->name : "";
   switch (m.reason) {
-    case Reason::Dtype:
-      return fmt::format("'{}' has dtype {}, but {} is expected.", name, name_of(static_cast<DType>(m.got)),
-                         name_of(arg->dtype));
+    case Reason::Dtype: {
+      const std::string_view got = name_of(static_cast<DType>(m.got));
+      if (arg->record != nullptr)
+        return fmt::format("'{}' has dtype {}, but a struct with the fields {} is expected.", name, got,
+                           fields_text(*arg->record));
+      return fmt::format("'{}' has dtype {}, but {} is expected; {}.", name, got, name_of(arg->dtype), converted(*arg));
+    }
     case Reason::Rank:
       return fmt::format("'{}' has rank {} and shape {}, but rank {} and shape {} are expected.", name, m.got,
                          tuple_text(frame.arrays[m.arg].shape, static_cast<int32_t>(m.got)), arg->rank,
@@ -190,8 +211,8 @@ std::string sentence(const CallPlan& plan, const Frame& frame) {
       return fmt::format("'{}' is read-only, but the program writes to it; pass a writable array.", name);
     case Reason::Misaligned:
       return fmt::format(
-          "'{}' is not aligned: it begins {} bytes past a multiple of its alignment ({} bytes items); {}.", name, m.got,
-          arg->item, copied(*arg));
+          "'{}' is not aligned: it begins {} byte{} past a multiple of {}, the alignment of its elements; {}.", name,
+          m.got, m.got == 1 ? "" : "s", arg->alignment, copied(*arg));
     case Reason::Strides:
       return strides_sentence(frame, *arg);
     case Reason::StrideMultiple:
@@ -227,6 +248,9 @@ std::string sentence(const CallPlan& plan, const Frame& frame) {
       return fmt::format("'{}' must be given by keyword: no argument tells it.", symbol_at(plan, m.index).name);
     case Reason::ExplicitDiffers: {
       const FrSymbol& symbol = symbol_at(plan, m.index);
+      if (comes_of_none(frame, symbol))
+        return fmt::format("'{}' is 0 where '{}' is None, but {} = {} was given.", symbol.name,
+                           arg_at(plan, symbol.arg).declared->name, symbol.name, m.got);
       return fmt::format("'{}': {} = {}, but {} = {} was given.", symbol.name, source_text(plan, symbol),
                          source_value(plan, frame, m.index), symbol.name, m.got);
     }
@@ -301,6 +325,13 @@ std::string tuple_text(const int64_t* values, int32_t count) {
   std::string text = "(";
   for (int32_t i = 0; i < count; ++i) text += fmt::format("{}{}", i > 0 ? ", " : "", values[i]);
   return text + (count == 1 ? ",)" : ")");
+}
+
+std::string fields_text(const FrRecord& record) {
+  std::string text;
+  for (uint32_t i = 0; i < record.n_fields; ++i)
+    text += fmt::format("{}'{}'", i > 0 ? ", " : "", entry_at(record.fields, i).name);
+  return text;
 }
 
 Error refusal(const CallPlan& plan, const Frame& frame) {

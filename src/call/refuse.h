@@ -39,4 +39,7 @@ Error end_failure(const CallPlan& plan, const char* end, int32_t status, const s
 // "(3, 4)", "(3,)", "()".
 std::string tuple_text(const int64_t* values, int32_t count);
 
+// "'x', 'n.id'", the names of a struct's fields.
+std::string fields_text(const FrRecord& record);
+
 }  // namespace ferrule

@@ -69,6 +69,13 @@ std::string signature_text(const FrModule& module) {
     if (arg.default_text != nullptr) text += fmt::format(" = {}", arg.default_text);
     parameters.push_back(std::move(text));
   }
+  for (uint32_t i = 0; i < module.n_symbols; ++i) {
+    const FrSymbol& symbol = entry_at(module.symbols, i);
+    if (symbol.source != FR_SYMBOL_EXPLICIT) continue;
+    if (!star) parameters.emplace_back("*");
+    star = true;
+    parameters.push_back(fmt::format("{}: int", symbol.name));
+  }
   std::vector<std::string> results;
   for (uint32_t i = 0; i < module.n_returns; ++i) results.push_back(return_text(entry_at(module.returns, i), module));
   std::string text = fmt::format("{}({})", module.name, fmt::join(parameters, ", "));

@@ -58,7 +58,7 @@ GOOD = {"p": np.zeros((), POINT)[()], "ps": np.zeros(2, POINT)}
 
 STRUCTS = [
     (struct(x=("x", "f4")), "the field 'x' has dtype float32, but float64 is expected."),
-    (struct(x=("x", ">f8")), "the field 'x' has dtype >f8, but float64 is expected."),
+    (struct(x=("x", ">f8")), "the field 'x' has dtype >f8 in foreign byte order, but float64 is expected."),
     (struct(x=("x", "i8")), "the field 'x' has dtype int64, but float64 is expected."),
     (struct(x=("x", "M8[s]")), "the field 'x' has dtype datetime64[s], but float64 is expected."),
     (struct(y=("y", "f4", (3,))), "the field 'y' has 3 elements, but 2 are expected."),
@@ -167,14 +167,20 @@ OTHERS = [
         "ps",
         [(1, (2, 3), (4,))],
         "Type",
-        "'ps' is a list, but an array of dtype record is expected; pass numpy.asarray(ps).",
+        "'ps' is a list, but an array of structs with the fields 'x', 'y', 'n.id' is expected; pass numpy.asarray(ps, dtype) "
+        "with a dtype of these fields.",
     ),
     ("s", 3, "Type", "'s' is an int, but str or bytes is expected."),
     ("s", None, "Type", "'s' is None, but str or bytes is expected."),
     ("s", ["a"], "Type", "'s' is a list, but str or bytes is expected."),
     ("s", bytearray(b"a"), "Type", "'s' is a bytearray, but str or bytes is expected; pass bytes(s)."),
     ("s", memoryview(b"a"), "Type", "'s' is a memoryview, but str or bytes is expected; pass bytes(s)."),
-    ("s", np.array("a"), "Type", "'s' is an ndarray, but str or bytes is expected."),
+    (
+        "s",
+        np.array("a"),
+        "Type",
+        "'s' is an ndarray of dtype <U1 and shape (), but str or bytes is expected.",
+    ),
     ("s", "\ud800", "Value", "'s' holds lone surrogates, which UTF-8 does not have; encode it to bytes."),
     ("cb", 3, "Type", "'cb' is an int, but a callable is expected."),
     ("cb", "print", "Type", "'cb' is a str, but a callable is expected."),
@@ -194,16 +200,31 @@ OTHERS = [
         "Type",
         "'q' has at [1] an array of dtype float32, but float64 is expected.",
     ),
-    ("q", [np.ones(2, ">f8")], "Type", "'q' has at [0] an array of dtype >f8, but float64 is expected."),
-    ("q", (np.ones(4)[::2],), "Value", "'q' has at [0] an array that is not contiguous in C order."),
-    ("q", [np.zeros(9, "u1")[1:].view("f8")], "Value", "'q' has at [0] an array that is not aligned."),
+    (
+        "q",
+        [np.ones(2, ">f8")],
+        "Type",
+        "'q' has at [0] an array of dtype >f8 in foreign byte order, but float64 is expected.",
+    ),
+    (
+        "q",
+        (np.ones(4)[::2],),
+        "Value",
+        "'q' has at [0] an array that is not contiguous in C order: shape (2,), strides (16,) bytes.",
+    ),
+    (
+        "q",
+        [np.zeros(9, "u1")[1:].view("f8")],
+        "Value",
+        "'q' has at [0] an array that is not aligned to 8 bytes, as float64 must be.",
+    ),
     ("q", [np.ma.ones(2)], "Type", "'q' has at [0] a masked array, whose mask would be ignored."),
     (
         "q",
         np.ones((2, 2)),
         "Type",
-        "'q' is an array of rank 2, but a sequence of float64 arrays or a contiguous array of addresses, uint64 and of "
-        "rank 1, is expected.",
+        "'q' is an array of dtype float64, but a sequence of float64 arrays or a uint64 array of their addresses is "
+        "expected; pass a list of arrays.",
     ),
     (
         "q",
@@ -223,28 +244,63 @@ OTHERS = [
         "Type",
         "'q' has the buffer format '<d', but pointers to float64 are expected.",
     ),
-    ("b", np.ones(2, np.uint16), "Type", "'b' has dtype uint16, but bfloat16 is expected."),
-    ("b", np.ones(2, np.float16), "Type", "'b' has dtype float16, but bfloat16 is expected."),
-    ("o", np.ones(2), "Type", "'o' has dtype float64, but object is expected."),
-    ("o", [1, 2], "Type", "'o' is a list, but an array of dtype object is expected; pass numpy.asarray(o)."),
+    (
+        "b",
+        np.ones(2, np.uint16),
+        "Type",
+        "'b' has dtype uint16, but bfloat16 is expected; pass b.astype('bfloat16').",
+    ),
+    (
+        "b",
+        np.ones(2, np.float16),
+        "Type",
+        "'b' has dtype float16, but bfloat16 is expected; pass b.astype('bfloat16').",
+    ),
+    ("o", np.ones(2), "Type", "'o' has dtype float64, but object is expected; pass o.astype('object')."),
+    (
+        "o",
+        [1, 2],
+        "Type",
+        "'o' is a list, but an array of dtype object is expected; pass numpy.asarray(o, 'object').",
+    ),
     ("h", "1", "Type", "'h' is a str, but a real number of type float16 is expected."),
-    ("h", True, "Type", "'h' is a bool, but a real number of type float16 is expected."),
+    ("h", True, "Type", "'h' is a bool, but a real number of type float16 is expected; pass float(h)."),
     ("h", 10**400, "Overflow", "'h' = 1" + "0" * 76 + "... is out of range for float16."),
     ("out", [0.0, 0.0], "Type", "'out' is a list, but a numpy.ndarray is expected to take the result."),
     (
         "out",
         np.ma.zeros(2),
         "Type",
-        "'out' is a MaskedArray, but a numpy.ndarray is expected to take the result.",
+        "'out' is a masked array, but a result has no mask; give a plain numpy.ndarray.",
     ),
-    ("out", np.zeros(2, "f4"), "Type", "'out' has dtype float32, but float64 is expected."),
-    ("out", np.zeros(2, ">f8"), "Type", "'out' has dtype >f8, but float64 is expected."),
+    (
+        "out",
+        np.zeros(2, "f4"),
+        "Type",
+        "'out' has dtype float32, but float64 is expected; give an array of that dtype.",
+    ),
+    (
+        "out",
+        np.zeros(2, ">f8"),
+        "Type",
+        "'out' has dtype >f8 in foreign byte order, but float64 is expected; give an array of that dtype.",
+    ),
     ("out", np.zeros(1), "Value", "'out' has shape (1,), but (2,) is expected."),
     ("out", np.zeros(3), "Value", "'out' has shape (3,), but (2,) is expected."),
     ("out", np.zeros((2, 1)), "Value", "'out' has shape (2, 1), but (2,) is expected."),
     ("out", readonly(np.zeros(2)), "Value", "'out' is read-only, but the result is written to it."),
-    ("out", np.zeros(4)[::2], "Value", "'out' must be contiguous in C order to take a result."),
-    ("out", np.zeros(17, "u1")[1:].view("f8"), "Value", "'out' is not aligned."),
+    (
+        "out",
+        np.zeros(4)[::2],
+        "Value",
+        "'out' must be contiguous in C order to take a result, but its strides are (16,) bytes.",
+    ),
+    (
+        "out",
+        np.zeros(17, "u1")[1:].view("f8"),
+        "Value",
+        "'out' is not aligned to its elements, as memory for a result must be.",
+    ),
 ]
 
 
@@ -305,7 +361,7 @@ def test_lists_that_cannot_be_copied():
         ([1, 2], [1.0, 2.0], TypeError, "'b' is a list, but the program writes to it and a copy would not show what was "
                                         "written; pass an array."),
         ([1.5, 2], np.ones(2), TypeError, "'a' is a list of float64 values, which cannot become int64."),
-        (["x"], np.ones(1), TypeError, "'a' is a list of other values, which cannot become int64."),
+        (["x"], np.ones(1), TypeError, "'a' is a list of <U1 values, which cannot become int64."),
         ({1: 2}, np.ones(1), TypeError, "'a' is a dict, but an array of dtype int64 is expected."),
     ]:  # fmt: skip
         with pytest.raises(kind) as failed:
@@ -316,10 +372,10 @@ def test_lists_that_cannot_be_copied():
     with pytest.raises(ValueError, match="inhomogeneous"):
         kernel([[1], [1, 2]], np.ones(2))
     structs = fr.Signature("g", [fr.Arg("p", dtype=POINT, shape="N")], coerce="asarray")
-    with pytest.raises(TypeError, match="'p' is a list, but an array of dtype record is expected"):
+    with pytest.raises(TypeError, match="'p' is a list, but an array of structs with the fields"):
         fr.compile_source("void g(const void* p, long n) {}", structs).load()([(1, (2, 3), (4,))])
     plain = fr.compile_source(source, fr.Signature("f", args)).load()
-    with pytest.raises(TypeError, match=r"'a' is a list, .*pass numpy\.asarray\(a\)"):
+    with pytest.raises(TypeError, match=r"'a' is a list, .*pass numpy\.asarray\(a, 'int64'\)"):
         plain([1, 2], np.ones(2))
 
 

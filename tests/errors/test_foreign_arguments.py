@@ -67,10 +67,10 @@ def packed() -> np.ndarray[Any, Any]:
 
 # (argument, what is given for it, class, sentence after "add3(): ")
 REFUSALS: list[tuple[str, Any, type[Exception], str]] = [
-    ("a", Wrapped(np.ones(N, "i4")), TYPE, "'a' has dtype int32, but float64 is expected."),
-    ("a", array.array("f", [1.0] * N), TYPE, "'a' has dtype float32, but float64 is expected."),
-    ("b", bytearray(8 * N), TYPE, "'b' has dtype uint8, but float64 is expected."),
-    ("out", b"bytes" * 8, TYPE, "'out' has dtype uint8, but float64 is expected."),
+    ("a", Wrapped(np.ones(N, "i4")), TYPE, "'a' has dtype int32, but float64 is expected; convert it to float64 first."),
+    ("a", array.array("f", [1.0] * N), TYPE, "'a' has dtype float32, but float64 is expected; convert it to float64 first."),
+    ("b", bytearray(8 * N), TYPE, "'b' has dtype uint8, but float64 is expected; convert it to float64 first."),
+    ("out", b"bytes" * 8, TYPE, "'out' has dtype uint8, but float64 is expected; the program writes it, so make an array of that dtype."),
     ("b", Wrapped(np.ones((N, 1))), VALUE, "'b' has rank 2 and shape (4, 1), but rank 1 and shape (N,) are expected."),
     ("b", Wrapped(np.array(1.0)), VALUE, "'b' has rank 0 and shape (), but rank 1 and shape (N,) are expected."),
     ("b", Exporter(np.zeros((1,) * 64)), VALUE, f"'b' has rank 64 and shape ({', '.join('1' * 64)}), but rank 1 and shape (N,) are expected."),
@@ -78,7 +78,7 @@ REFUSALS: list[tuple[str, Any, type[Exception], str]] = [
     ("b", Wrapped(np.ones(N + 1)), VALUE, "'N': a.shape[0] = 4, but b.shape[0] = 5."),
     ("b", memoryview(np.ones(2 * N))[::2], VALUE, "'b' must be contiguous in C order with strides (8,) bytes, but its strides are (16,) bytes; pass "
      "numpy.ascontiguousarray(b), or declare order='any'."),
-    ("a", Wrapped(odd()), VALUE, "'a' is not aligned: it begins 1 bytes past a multiple of its alignment (8 bytes items); pass a.copy()."),
+    ("a", Wrapped(odd()), VALUE, "'a' is not aligned: it begins 1 byte past a multiple of 8, the alignment of its elements; pass a.copy()."),
     ("a", WithInterface(packed()), VALUE, "'a' has stride 9 bytes along axis 0, which is no multiple of its item size 8; pass a.copy()."),
     ("out", Wrapped(frozen()), VALUE, "'out' is read-only, but the program writes to it; pass a writable array."),
     ("out", Exporter(np.full(N, 7.0), flags=READ_ONLY), VALUE, "'out' is read-only, but the program writes to it; pass a writable array."),
@@ -86,10 +86,10 @@ REFUSALS: list[tuple[str, Any, type[Exception], str]] = [
     ("out", memoryview(bytes(8 * N)).cast("d"), VALUE, "'out' is read-only, but the program writes to it; pass a writable array."),
     ("out", _rt.asarray(frozen()), VALUE, "'out' is read-only, but the program writes to it; pass a writable array."),
     ("a", Wrapped(np.ones(N, ">f8")), BUFFER, "'a' cannot be read through DLPack: DLPack only supports native byte order."),
-    ("a", memoryview(np.ones(N, ">f8")), TYPE, "'a' has the buffer format '>d' in foreign byte order."),
-    ("a", WithInterface(np.ones(N), typestr=">f8"), TYPE, "'a' has an __array_interface__ that has the typestr '>f8' in foreign byte order."),
+    ("a", memoryview(np.ones(N, ">f8")), TYPE, "'a' has the buffer format '>d' in foreign byte order, but native order is expected."),
+    ("a", WithInterface(np.ones(N), typestr=">f8"), TYPE, "'a' has an __array_interface__ that has the typestr '>f8' in foreign byte order, but native order is expected."),
     ("a", WithInterface(np.ones(N), mask=np.ones(N)), TYPE, "'a' has an __array_interface__ that has a mask, which would be ignored."),
-    ("a", WithInterface(np.ones(N), data=None), TYPE, "'a' has an __array_interface__ that has no 'data' of an address and whether it is read-only."),
+    ("a", WithInterface(np.ones(N), data=None), TYPE, "'a' has an __array_interface__ that lacks the entry 'data'."),
     ("a", WithInterface(np.ones(N), shape=(10**9,), data=(0, False)), BUFFER, "'a' has an __array_interface__ that has elements, but no address."),
     ("a", Exporter(np.ones(N), device=(CUDA, 1)), BUFFER, "'a' is on CUDA device 1 (DLPack device type 2), but memory of the host is expected."),
     ("a", Exporter(np.ones(N), tensor_device=(METAL, 0)), BUFFER, "'a' is on Metal device 0 (DLPack device type 8), but memory of the host is expected."),

@@ -452,7 +452,10 @@ def test_results_are_checked(integrate):
         ("1", "returned a str, but a real number of type float64 is expected."),
         (None, "returned None, but a real number of type float64 is expected."),
         (1j, "returned a complex, but a real number of type float64 is expected."),
-        (np.ones(1), "returned an ndarray, but a real number of type float64 is expected."),
+        (
+            np.ones(1),
+            "returned an ndarray of dtype float64 and shape (1,), but a real number of type float64 is expected.",
+        ),
     ]:
         with pytest.raises(fr.UserError) as failed:
             integrate(lambda x, value=value: value, 0, 1)

@@ -288,7 +288,7 @@ def test_an_interface_that_raises_or_is_none() -> None:
 
     with pytest.raises(errors.UserBufferError, match=r"'x'.*the array interface: no memory today"):
         weigh.kernel()(Raising())
-    with pytest.raises(TypeError, match="is no dict"):
+    with pytest.raises(TypeError, match="is None, but a dict is expected"):
         weigh.kernel()(type("None_", (), {"__array_interface__": None})())
 
 

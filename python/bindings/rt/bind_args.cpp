@@ -37,12 +37,9 @@ Outcome take_symbol(const Target& target, PyObject* name, PyObject* value, Attem
   if (symbol < 0 && !target.return_names.empty())
     if (const auto taken = take_override(target, name, value, attempt)) return *taken;
   if (symbol < 0) return miss(problem, Wrong::UnknownName, -1, name);
-  if (!PyLong_Check(value) || PyBool_Check(value)) return miss(problem, Wrong::SymbolKind, -1, value, symbol);
-  int overflow = 0;
-  const int64_t number = PyLong_AsLongLongAndOverflow(value, &overflow);
-  if (overflow != 0) return miss(problem, Wrong::SymbolKind, -1, value, symbol);
-  if (number == -1 && PyErr_Occurred() != nullptr) return Outcome::Raised;
-  frame.explicit_given()[frame.n_explicit++] = {symbol, number};  // names of one call differ, so there is room
+  const std::optional<int64_t> number = take_size(target, static_cast<uint32_t>(symbol), value);
+  if (!number.has_value()) return Outcome::Raised;
+  frame.explicit_given()[frame.n_explicit++] = {symbol, *number};  // names of one call differ, so there is room
   return Outcome::Done;
 }
 

@@ -2,6 +2,8 @@
 // miss leaves no trace and no Python error.
 #pragma once
 
+#include <optional>
+
 #include "attempt.h"
 #include "call/bind.h"
 
@@ -80,6 +82,10 @@ Outcome bind_scalar_object(const Target& target, const ArgPlan& arg, PyObject* o
 // Stores a number by the rules for declared scalars; `strict` refuses conversions. A miss tells ScalarKind or
 // ScalarRange.
 Outcome store_number(const ArgPlan& arg, PyObject* object, bool strict, void* slot, Problem& problem);
+
+// The value of a size that the caller gives by name, by the rules for declared int64 scalars; empty with a Python error
+// set.
+std::optional<int64_t> take_size(const Target& target, uint32_t symbol, PyObject* value);
 
 // Whether two values that a specialisation depends on are the same: identical, or of one type and equal (floats bit by
 // bit, so that 0.0 is not -0.0 and a NaN is itself). -1 with a Python error set.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "../common/errors.h"
+#include "advice.h"
 #include "bind_args.h"
 #include "call/refuse.h"
 #include "element_types.h"
@@ -58,7 +59,7 @@ Outcome bind_string(const Target& target, const ArgPlan& arg, PyObject* object, 
   } else {
     const bool buffer = PyObject_CheckBuffer(object) != 0 && !PyArray_Check(object);
     return refuse_argument(target, arg, Builtin::Type,
-                           fmt::format("is {}, but str or bytes is expected{}.", kind_of_object(object),
+                           fmt::format("is {}, but str or bytes is expected{}.", described_object(object),
                                        buffer ? fmt::format("; pass bytes({})", arg.declared->name) : ""));
   }
   static_assert(sizeof(FrString) <= sizeof(ScalarSlot));
@@ -119,12 +120,13 @@ Outcome bind_list(const Target& target, const ArgPlan& arg, PyObject* object, At
   auto* array = reinterpret_cast<PyArrayObject*>(plain);
   const bool fits = plain != nullptr && (PyArray_SIZE(array) == 0 || PyArray_CanCastTypeTo(PyArray_DESCR(array), descr,
                                                                                            NPY_SAME_KIND_CASTING) != 0);
-  if (plain != nullptr && !fits) {
-    const std::optional<DType> got = dtype_of(PyArray_DESCR(array));
+  if (plain == nullptr)
+    refuse_with_reason({target.plan().module->name, arg.declared->name}, Builtin::Value,
+                       fmt::format("is {} that cannot become an array", kind_of_object(object)));
+  else if (!fits)
     refuse_argument(target, arg, Builtin::Type,
                     fmt::format("is {} of {} values, which cannot become {}.", kind_of_object(object),
-                                got ? name_of(*got) : "other", name_of(arg.dtype)));
-  }
+                                dtype_text(PyArray_DESCR(array)), name_of(arg.dtype)));
   PyObject* copy = nullptr;
   const int order = arg.layout == FR_LAYOUT_F ? NPY_ARRAY_FARRAY_RO : NPY_ARRAY_CARRAY_RO;
   if (fits)  // takes the descriptor

@@ -1,10 +1,15 @@
 // Scalar arguments: what is taken for which declared type. Two sets of rules: exact (a specialisation made from a
 // sample) and declared (annotations), where values are converted if nothing surprising can happen.
+#include <fmt/format.h>
+
 #include <cmath>
 
+#include "advice.h"
+#include "base/entries.h"
 #include "bind_args.h"
 #include "call/scalar.h"
 #include "element_types.h"
+#include "foreign_array.h"
 
 namespace ferrule::python {
 namespace {
@@ -137,6 +142,53 @@ Outcome store_number(const ArgPlan& arg, PyObject* object, bool strict, void* sl
   return bind_declared(arg, object, strict, slot, problem);
 }
 
+namespace {
+
+// Arrays of rank 0 count as their element.
+Outcome bind_converted(const ArgPlan& arg, PyObject* object, bool strict, void* slot, Problem& problem) {
+  if (!PyArray_Check(object) || strict || PyArray_NDIM(reinterpret_cast<PyArrayObject*>(object)) != 0)
+    return bind_declared(arg, object, strict, slot, problem);
+  const int masked = PyArray_CheckExact(object) ? 0 : is_masked_array(object);
+  if (masked != 0) return masked < 0 ? Outcome::Raised : miss(problem, Wrong::Masked, arg.index, object);
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  PyObject* scalar = PyArray_Scalar(PyArray_DATA(array), PyArray_DESCR(array), object);
+  if (scalar == nullptr) return Outcome::Raised;
+  const Outcome bound = bind_declared(arg, scalar, false, slot, problem);
+  Py_DECREF(scalar);
+  if (bound == Outcome::Miss) problem.object = object;
+  return bound;
+}
+
+// Puts function and argument before what the object's own __index__ or __float__ raised.
+void name_failure(const Target& target, const char* name, DType dtype) {
+  refuse_with_reason({target.plan().module->name, name}, Builtin::Type, "cannot be read as " + number_text(dtype));
+}
+
+}  // namespace
+
+std::optional<int64_t> take_size(const Target& target, uint32_t symbol, PyObject* value) {
+  const char* name = entry_at(target.plan().module->symbols, symbol).name;
+  const Asked asked = {target.plan().module->name, name};
+  ArgPlan size{};
+  size.dtype = DType::I64;
+  size.item = item_size(DType::I64);
+  int64_t number = 0;
+  Problem problem;
+  const Outcome bound = bind_converted(size, value, target.plan().strict_scalars, &number, problem);
+  if (bound == Outcome::Done) return number;
+  if (bound == Outcome::Raised)
+    name_failure(target, name, DType::I64);
+  else if (problem.wrong == Wrong::ScalarRange)
+    refuse(asked, Builtin::Overflow, fmt::format("= {} is out of range for int64.", number_repr(value)));
+  else if (problem.wrong == Wrong::Masked)
+    refuse(asked, Builtin::Type, "is a masked array, whose mask would be ignored.");
+  else
+    refuse(asked, Builtin::Type,
+           fmt::format("is {}, but {} is expected{}.", described_object(value), number_text(DType::I64),
+                       number_advice(DType::I64, name, value)));
+  return std::nullopt;
+}
+
 Outcome bind_scalar_object(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame, Problem& problem) {
   const CallPlan& plan = target.plan();
   void* slot = &frame.scalars()[arg.index];
@@ -145,20 +197,10 @@ Outcome bind_scalar_object(const Target& target, const ArgPlan& arg, PyObject* o
   } else if (object == Py_None && arg.optional) {
     bind_none(arg, frame);
     return Outcome::Done;
-  } else if (target.exact) {
-    const Outcome bound = bind_exact(arg, object, slot, problem);
-    if (bound != Outcome::Done) return bound;
-  } else if (PyArray_Check(object) && !plan.strict_scalars &&
-             PyArray_NDIM(reinterpret_cast<PyArrayObject*>(object)) == 0) {
-    auto* array = reinterpret_cast<PyArrayObject*>(object);
-    PyObject* scalar = PyArray_Scalar(PyArray_DATA(array), PyArray_DESCR(array), object);
-    if (scalar == nullptr) return Outcome::Raised;
-    const Outcome bound = bind_declared(arg, scalar, false, slot, problem);
-    Py_DECREF(scalar);
-    if (bound == Outcome::Miss) problem.object = object;
-    if (bound != Outcome::Done) return bound;
   } else {
-    const Outcome bound = bind_declared(arg, object, plan.strict_scalars, slot, problem);
+    const Outcome bound = target.exact ? bind_exact(arg, object, slot, problem)
+                                       : bind_converted(arg, object, plan.strict_scalars, slot, problem);
+    if (bound == Outcome::Raised) name_failure(target, arg.declared->name, arg.dtype);
     if (bound != Outcome::Done) return bound;
   }
   return bind_scalar(plan, arg, frame) ? Outcome::Done : Outcome::Miss;

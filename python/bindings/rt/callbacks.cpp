@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "../common/errors.h"
+#include "advice.h"
 #include "bind_args.h"
 #include "element_types.h"
 #include "results.h"
@@ -26,12 +27,6 @@ bool give_own_memory(PyObject* array) {
   fields->data = PyArray_BYTES(reinterpret_cast<PyArrayObject*>(copy));
   Py_XSETREF(fields->base, copy);
   return true;
-}
-
-const char* number_word(DType dtype) {
-  if (dtype == DType::Bool) return "a bool";
-  if (is_integer(dtype)) return "an integer";
-  return is_float(dtype) ? "a real number" : "a complex number";
 }
 
 }  // namespace
@@ -167,8 +162,7 @@ bool Callables::take_result(const CallbackPlan& plan, int32_t arg, PyObject* giv
              fmt::format("returned {}, which is out of range for {}.", short_repr(given), name_of(plan.result)));
   else
     raise_of(target_, arg, Builtin::Type,
-             fmt::format("returned {}, but {} of type {} is expected.", kind_of_object(given), number_word(plan.result),
-                         name_of(plan.result)));
+             fmt::format("returned {}, but {} is expected.", described_object(given), number_text(plan.result)));
   return false;
 }
 

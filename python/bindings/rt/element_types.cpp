@@ -6,20 +6,12 @@
 
 #include "../common/errors.h"
 #include "base/entries.h"
+#include "call/refuse.h"
 
 namespace ferrule::python {
 namespace {
 
 bool is_of_ml_dtypes(DType dtype) { return dtype == DType::BF16 || is_float8(dtype); }
-
-std::string text_of(PyArray_Descr* descr) {
-  PyObject* text = PyObject_Str(reinterpret_cast<PyObject*>(descr));
-  const char* utf8 = text != nullptr ? PyUnicode_AsUTF8(text) : nullptr;
-  std::string made = utf8 != nullptr ? utf8 : "?";
-  Py_XDECREF(text);
-  PyErr_Clear();  // a dtype without a text is still one that does not fit
-  return made;
-}
 
 // Walks the fields of a descriptor in declared order, nested structs flattened as a Record has them, and compares.
 class RecordMatch {
@@ -28,7 +20,8 @@ class RecordMatch {
 
   bool match(PyArray_Descr* descr) {
     if (!PyDataType_HASFIELDS(descr))
-      return fail("'{}' has dtype {}, but a struct with the fields {} is expected.", name_, text_of(descr), names());
+      return fail("'{}' has dtype {}, but a struct with the fields {} is expected.", name_, dtype_text(descr),
+                  fields_text(record_));
     if (!visit("", descr, 0)) return false;
     if (next_ < record_.n_fields) return fail("'{}' has no field '{}'.", name_, entry_at(record_.fields, next_).name);
     const auto bytes = static_cast<int64_t>(PyDataType_ELSIZE(descr));
@@ -43,13 +36,6 @@ class RecordMatch {
   bool fail(fmt::format_string<Values...> text, Values&&... values) {
     difference_ = fmt::format(text, std::forward<Values>(values)...);
     return false;
-  }
-
-  std::string names() const {
-    std::string list;
-    for (uint32_t i = 0; i < record_.n_fields; ++i)
-      list += fmt::format("{}'{}'", i > 0 ? ", " : "", entry_at(record_.fields, i).name);
-    return list;
   }
 
   bool visit(const std::string& path, PyArray_Descr* descr, int64_t offset) {
@@ -91,7 +77,7 @@ class RecordMatch {
     const bool bytes = descr->type_num == NPY_STRING;  // char[n] is declared as uint8[n]
     if (bytes) count *= PyDataType_ELSIZE(descr);
     if ((bytes ? DType::U8 : element_type_of(descr)) != dtype)
-      return fail("'{}': the field '{}' has dtype {}, but {} is expected.", name_, path, text_of(descr),
+      return fail("'{}': the field '{}' has dtype {}, but {} is expected.", name_, path, dtype_text(descr),
                   name_of(dtype));
     if (count != f.count)
       return fail("'{}': the field '{}' has {} elements, but {} are expected.", name_, path, count, f.count);
@@ -114,6 +100,15 @@ PyObject* literal_value(const char* text) {
 }
 
 }  // namespace
+
+std::string dtype_text(PyArray_Descr* descr) {
+  PyObject* text = PyObject_Str(reinterpret_cast<PyObject*>(descr));
+  const char* utf8 = text != nullptr ? PyUnicode_AsUTF8(text) : nullptr;
+  std::string made = utf8 != nullptr ? utf8 : "?";
+  Py_XDECREF(text);
+  PyErr_Clear();  // a dtype without a text is still one that does not fit
+  return PyArray_ISNBO(descr->byteorder) ? made : made + " in foreign byte order";
+}
 
 PyObject* ml_class(DType dtype, bool import) {
   if (!is_of_ml_dtypes(dtype)) return nullptr;

@@ -21,6 +21,9 @@ std::optional<DType> element_type_of(const PyArray_Descr* descr);
 // which names `owner` ("f(): 'x'"), also where ml_dtypes is needed and missing.
 PyArray_Descr* new_descr(DType dtype, const char* literal, const std::string& owner);
 
+// "float64", ">f8 in foreign byte order". A Python error is never set.
+std::string dtype_text(PyArray_Descr* descr);
+
 // Whether elements of this descriptor are what the argument takes; structs field by field.
 bool has_elements_of(const ArgPlan& arg, PyArray_Descr* descr);
 

@@ -58,14 +58,9 @@ bool take_ndarray(PyObject* object, const Asked& asked, Array& array) {
   auto* given = reinterpret_cast<PyArrayObject*>(object);
   const std::optional<DType> dtype = element_type_of(PyArray_DESCR(given));
   if (!dtype.has_value() || *dtype == DType::Object) {
-    PyObject* text = PyObject_Str(reinterpret_cast<PyObject*>(PyArray_DESCR(given)));
-    const char* name = text != nullptr ? PyUnicode_AsUTF8(text) : nullptr;
-    if (name != nullptr)
-      refuse(asked, Builtin::Type,
-             fmt::format("has dtype {}{}.", name,
-                         PyArray_ISNBO(PyArray_DESCR(given)->byteorder) ? ", which cannot be exchanged"
-                                                                        : " in foreign byte order"));
-    Py_XDECREF(text);
+    refuse(asked, Builtin::Type,
+           fmt::format("has dtype {}{}.", dtype_text(PyArray_DESCR(given)),
+                       PyArray_ISNBO(PyArray_DESCR(given)->byteorder) ? ", which cannot be exchanged" : ""));
     return false;
   }
   const size_t rank = static_cast<size_t>(PyArray_NDIM(given));
@@ -85,7 +80,8 @@ std::optional<DType> type_of_buffer(const Py_buffer& buffer, const Asked& asked)
   for (int axis = 0; buffer.suboffsets != nullptr && axis < buffer.ndim; ++axis)
     indirect |= buffer.suboffsets[axis] >= 0;
   if (item.foreign_order)
-    refuse(asked, Builtin::Type, fmt::format("has the buffer format '{}' in foreign byte order.", format));
+    refuse(asked, Builtin::Type,
+           fmt::format("has the buffer format '{}' in foreign byte order, but native order is expected.", format));
   else if (!item.dtype.has_value())
     refuse(asked, Builtin::Type,
            fmt::format("has the buffer format '{}' with items of {} bytes, which is no element type.", format,

@@ -80,8 +80,11 @@ void with_interpreter(void (*release)(void*), void* what);
 // Sets the Python error "f(): 'x' <text>"; an error that is set already becomes its cause.
 void refuse(const Asked& asked, Builtin builtin, const std::string& text);
 
-// Sets the Python error "f(): 'x' cannot be read through <way>: <text of the error that is set>" as a BufferError with
-// that one as its cause. What is no failure of the exporter (KeyboardInterrupt, MemoryError) stays as it is.
+// Sets the Python error "f(): 'x' <what>: <text of the error that is set>" with that one as its cause. What is no
+// failure of the exporter (KeyboardInterrupt, MemoryError) stays as it is.
+void refuse_with_reason(const Asked& asked, Builtin builtin, const std::string& what);
+
+// The same as a BufferError: "cannot be read through <way>".
 void refuse_with_reason(const Asked& asked, const char* way);
 
 }  // namespace ferrule::python

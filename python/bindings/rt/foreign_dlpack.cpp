@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "../common/errors.h"
+#include "advice.h"
 #include "array/tensor.h"
 #include "foreign_array.h"
 
@@ -43,11 +44,10 @@ bool is_on_host(PyObject* object, const Asked& asked) {
   Py_XDECREF(method);
   int type = 0, id = 0;
   bool known = device != nullptr;
-  if (known && !PyTuple_Check(device)) {
-    PyErr_Format(PyExc_TypeError, "__dlpack_device__() gave %R", device);
+  if (known && (!PyTuple_Check(device) || PyArg_ParseTuple(device, "ii", &type, &id) == 0)) {
+    PyErr_Format(PyExc_TypeError, "__dlpack_device__() gave %R, but a tuple of two ints is expected", device);
     known = false;
   }
-  known = known && PyArg_ParseTuple(device, "ii", &type, &id) != 0;
   Py_XDECREF(device);
   if (!known) {
     refuse_with_reason(asked, "DLPack");
@@ -111,7 +111,8 @@ bool take_capsule(PyObject* capsule, const Asked& asked, DlpackRequest& request,
   } else if (PyCapsule_IsValid(capsule, "dltensor")) {
     taken = take_managed<dlpack::Managed>(capsule, "dltensor", "used_dltensor", asked, array, flags);
   } else if (!PyCapsule_CheckExact(capsule)) {
-    refuse(asked, Builtin::Buffer, fmt::format("gave {} where DLPack has a capsule.", Py_TYPE(capsule)->tp_name));
+    refuse(asked, Builtin::Buffer,
+           fmt::format("gave {}, but a capsule of DLPack is expected.", kind_of_object(capsule)));
     Py_DECREF(capsule);
   } else {
     const char* name = PyCapsule_GetName(capsule);

@@ -48,12 +48,16 @@ void refuse(const Asked& asked, Builtin builtin, const std::string& text) {
   set_cause(cause);
 }
 
-void refuse_with_reason(const Asked& asked, const char* way) {
+void refuse_with_reason(const Asked& asked, Builtin builtin, const std::string& what) {
   if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)) return;
   PyObject* cause = take_error();
-  const std::string text = fmt::format("cannot be read through {}: {}.", way, reason_of(cause));
+  const std::string text = fmt::format("{}: {}.", what, reason_of(cause));
   PyErr_Restore(Py_NewRef(Py_TYPE(cause)), cause, PyException_GetTraceback(cause));
-  refuse(asked, Builtin::Buffer, text);
+  refuse(asked, builtin, text);
+}
+
+void refuse_with_reason(const Asked& asked, const char* way) {
+  refuse_with_reason(asked, Builtin::Buffer, fmt::format("cannot be read through {}", way));
 }
 
 }  // namespace ferrule::python

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "advice.h"
 #include "array/item_type.h"
 #include "foreign_array.h"
 
@@ -15,7 +16,7 @@ class InterfaceReader {
   InterfaceReader(PyObject* entries, const Asked& asked) : entries_(entries), asked_(asked) {}
 
   bool read(Array& array) {
-    if (!PyDict_Check(entries_)) return wrong("is no dict");
+    if (!PyDict_Check(entries_)) return wrong(fmt::format("is {}, but a dict is expected", kind_of_object(entries_)));
     return !has_mask() && read_type(array) && read_sizes("shape", array.shape) && read_strides(array) &&
            read_data(array);
   }
@@ -32,17 +33,23 @@ class InterfaceReader {
     return value == Py_None ? nullptr : value;
   }
 
+  // An entry that is missing or of another kind.
+  bool wrong_entry(const char* name, PyObject* value, const char* expected) {
+    return wrong(value == nullptr
+                     ? fmt::format("lacks the entry '{}'", name)
+                     : fmt::format("has {} for '{}', but {} is expected", kind_of_object(value), name, expected));
+  }
+
   bool has_mask() { return entry("mask") != nullptr && !wrong("has a mask, which would be ignored"); }
 
   bool read_type(Array& array) {
     PyObject* text = entry("typestr");
-    const char* type = text != nullptr && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : nullptr;
-    if (type == nullptr) {
-      PyErr_Clear();
-      return wrong("has no text 'typestr'");
-    }
+    if (text == nullptr || !PyUnicode_Check(text)) return wrong_entry("typestr", text, "a str");
+    const char* type = PyUnicode_AsUTF8(text);
+    if (type == nullptr) return wrong("has a 'typestr' that is no text");
     const ItemType item = parse_typestr(type);
-    if (item.foreign_order) return wrong(fmt::format("has the typestr '{}' in foreign byte order", type));
+    if (item.foreign_order)
+      return wrong(fmt::format("has the typestr '{}' in foreign byte order, but native order is expected", type));
     if (!item.dtype.has_value()) return wrong(fmt::format("has the typestr '{}', which is no element type", type));
     array.dtype = *item.dtype;
     return true;
@@ -50,10 +57,11 @@ class InterfaceReader {
 
   bool read_sizes(const char* name, std::vector<int64_t>& sizes) {
     PyObject* tuple = entry(name);
-    if (tuple == nullptr || !PyTuple_Check(tuple)) return wrong(fmt::format("has no tuple '{}'", name));
+    if (tuple == nullptr || !PyTuple_Check(tuple)) return wrong_entry(name, tuple, "a tuple of ints");
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
       PyObject* item = PyTuple_GET_ITEM(tuple, i);
-      if (!PyLong_Check(item)) return wrong(fmt::format("has an entry of '{}' that is no integer", name));
+      if (!PyLong_Check(item))
+        return wrong(fmt::format("has {} in '{}', but an int is expected", kind_of_object(item), name));
       int overflow = 0;
       sizes.push_back(PyLong_AsLongLongAndOverflow(item, &overflow));
       if (overflow != 0) return wrong(fmt::format("has a '{}' beyond 64 bits", name), Builtin::Buffer);
@@ -74,14 +82,16 @@ class InterfaceReader {
       return true;
     }
     return read_sizes("strides", array.byte_strides) &&
-           (array.byte_strides.size() == array.shape.size() || wrong("has not one stride for each axis"));
+           (array.byte_strides.size() == array.shape.size() ||
+            wrong(fmt::format("has {} strides for {} axes", array.byte_strides.size(), array.shape.size())));
   }
 
   bool read_data(Array& array) {
     PyObject* pair = entry("data");
-    if (pair == nullptr || !PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2 ||
-        !PyLong_Check(PyTuple_GET_ITEM(pair, 0)))
-      return wrong("has no 'data' of an address and whether it is read-only");
+    constexpr const char* kExpected = "a tuple of an address and whether it is read-only";
+    if (pair == nullptr || !PyTuple_Check(pair)) return wrong_entry("data", pair, kExpected);
+    if (PyTuple_GET_SIZE(pair) != 2 || !PyLong_Check(PyTuple_GET_ITEM(pair, 0)))
+      return wrong(fmt::format("has {} for 'data', but {} is expected", short_repr(pair), kExpected));
     array.data = PyLong_AsVoidPtr(PyTuple_GET_ITEM(pair, 0));
     const int read_only = PyErr_Occurred() == nullptr ? PyObject_IsTrue(PyTuple_GET_ITEM(pair, 1)) : -1;
     if (read_only < 0) return wrong("has 'data' that cannot be read", Builtin::Buffer);

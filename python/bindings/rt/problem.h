@@ -27,7 +27,6 @@ enum class Wrong : uint8_t {
   StaticValue,    // object: what was given
   GlobalChanged,  // object: the key of the variable
   HiddenMissing,
-  SymbolKind,  // object: the value given; symbol: which
 };
 
 // Valid while the call runs: the objects are borrowed.
@@ -42,11 +41,6 @@ struct Problem {
 // How an attempt to call ended. Miss: nothing happened, and Problem or Frame::mismatch tell why. Raised: a Python error
 // is set.
 enum class Outcome : uint8_t { Done, Miss, Raised };
-
-// "a list", "an int", "None".
-std::string kind_of_object(PyObject* object);
-// At most 80 characters.
-std::string short_repr(PyObject* object);
 
 // Sets the Python error for a miss.
 void raise_miss(const Target& target, const Frame& frame, const Problem& problem);

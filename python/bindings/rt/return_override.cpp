@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "advice.h"
 #include "call/refuse.h"
 #include "element_types.h"
 #include "foreign_array.h"
@@ -21,18 +22,12 @@ Strided strided(PyArrayObject* array) {
 bool meet(const Strided& a, const Strided& b) { return ranges_meet(range_of(a), range_of(b)) && may_share_bytes(a, b); }
 
 bool check_elements(const Target& target, size_t index, PyArrayObject* array) {
-  const ReturnPlan& r = target.plan().returns[index];
   PyArray_Descr* descr = PyArray_DESCR(array);
   PyArray_Descr* expected = target.return_descrs[index];
   if (descr == expected || PyArray_EquivTypes(descr, expected)) return true;
-  PyObject* text = PyObject_Str(reinterpret_cast<PyObject*>(descr));
-  const char* utf8 = text != nullptr ? PyUnicode_AsUTF8(text) : nullptr;
-  const std::string got = utf8 != nullptr ? utf8 : "?";
-  Py_XDECREF(text);
-  PyErr_Clear();
   return refuse_override(target, index, Builtin::Type,
-                         fmt::format("has dtype {}, but {} is expected.", got,
-                                     r.dtype == DType::Record ? "the struct of the return" : name_of(r.dtype)));
+                         fmt::format("has dtype {}, but {} is expected; give an array of that dtype.",
+                                     dtype_text(descr), dtype_text(expected)));
 }
 
 bool check_shape(const Target& target, size_t index, PyArrayObject* array, const Frame& frame) {
@@ -51,8 +46,11 @@ bool check_memory(const Target& target, size_t index, PyArrayObject* array) {
   if (!PyArray_ISWRITEABLE(array))
     return refuse_override(target, index, Builtin::Value, "is read-only, but the result is written to it.");
   if (!PyArray_IS_C_CONTIGUOUS(array))
-    return refuse_override(target, index, Builtin::Value, "must be contiguous in C order to take a result.");
-  return PyArray_ISALIGNED(array) || refuse_override(target, index, Builtin::Value, "is not aligned.");
+    return refuse_override(target, index, Builtin::Value,
+                           fmt::format("must be contiguous in C order to take a result, but its strides are {} bytes.",
+                                       tuple_text(strides_of(array), PyArray_NDIM(array))));
+  return PyArray_ISALIGNED(array) || refuse_override(target, index, Builtin::Value,
+                                                     "is not aligned to its elements, as memory for a result must be.");
 }
 
 bool check_overlap(const Target& target, size_t index, PyArrayObject* array, Attempt& attempt) {
@@ -96,12 +94,16 @@ std::optional<Outcome> take_override(const Target& target, PyObject* name, PyObj
                     "is a result whose memory cannot be given: only arrays of numbers are.");
     return Outcome::Raised;
   }
-  if (!PyArray_Check(value) || is_masked_array(value) != 0) {
-    if (PyErr_Occurred() == nullptr)
-      refuse_override(target, index, Builtin::Type,
-                      fmt::format("is {}, but a numpy.ndarray is expected to take the result.", kind_of_object(value)));
+  if (!PyArray_Check(value)) {
+    refuse_override(target, index, Builtin::Type,
+                    fmt::format("is {}, but a numpy.ndarray is expected to take the result.", kind_of_object(value)));
     return Outcome::Raised;
   }
+  const int masked = is_masked_array(value);
+  if (masked > 0)
+    refuse_override(target, index, Builtin::Type,
+                    "is a masked array, but a result has no mask; give a plain numpy.ndarray.");
+  if (masked != 0) return Outcome::Raised;
   attempt.borrowed().set_override(index, value);
   return Outcome::Done;
 }

@@ -90,7 +90,8 @@ TEST(Invoke, RefusesDtypeRankWritabilityAndCount) {
   const auto handle = handle_of("add3.c");
   Dense<double> a({4}), out({4}), wide({2, 2});
   Dense<float> f({4});
-  EXPECT_EQ(refused(*handle, {a.ref, f.ref, out.ref}).text, "add3(): 'b' has dtype float32, but float64 is expected.");
+  EXPECT_EQ(refused(*handle, {a.ref, f.ref, out.ref}).text,
+            "add3(): 'b' has dtype float32, but float64 is expected; convert it to float64 first.");
   EXPECT_EQ(refused(*handle, {a.ref, wide.ref, out.ref}).text,
             "add3(): 'b' has rank 2 and shape (2, 2), but rank 1 and shape (N,) are expected.");
   ArrayRef locked = out.ref;
@@ -307,7 +308,7 @@ TEST(Invoke, PrintsSignatures) {
   EXPECT_EQ(signature_text(load_file(compile_module("strided.c"))->descriptor()),
             "fill(x: float64[N, M], inner: float64[N, M] = None, *, value: float64 = 1.0) -> x");
   EXPECT_EQ(signature_text(load_file(compile_module("static_hidden.c"))->descriptor()),
-            "scaled(x: float64[N], axis: static) -> float64");
+            "scaled(x: float64[N], axis: static, *, K: int) -> float64");
 }
 
 // A file that Python can import: its CPython functions are undefined here, also when all are bound at once.
