@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "advice.h"
 #include "array/item_type.h"
 #include "bind_args.h"
 #include "bind_kinds.h"
@@ -35,12 +36,28 @@ Outcome take_addresses(const Target& target, const ArgPlan& arg, const void* dat
 }
 
 Outcome take_address_array(const Target& target, const ArgPlan& arg, PyArrayObject* array, Frame& frame) {
-  if (dtype_of(PyArray_DESCR(array)) != DType::U64 || PyArray_NDIM(array) != 1 || !PyArray_IS_C_CONTIGUOUS(array) ||
-      !PyArray_ISALIGNED(array))
+  const int masked = is_masked_array(reinterpret_cast<PyObject*>(array));
+  if (masked < 0) return Outcome::Raised;
+  if (masked == 1)
+    return refuse_argument(target, arg, Builtin::Type, "is a masked array, whose mask would be ignored.");
+  if (dtype_of(PyArray_DESCR(array)) != DType::U64)
     return refuse_argument(target, arg, Builtin::Type,
-                           fmt::format("is an array of rank {}, but a sequence of {} arrays or a contiguous array of "
-                                       "addresses, uint64 and of rank 1, is expected.",
-                                       PyArray_NDIM(array), name_of(arg.dtype)));
+                           fmt::format("is an array of dtype {}, but a sequence of {} arrays or a uint64 array of "
+                                       "their addresses is expected; pass a list of arrays.",
+                                       dtype_text(PyArray_DESCR(array)), name_of(arg.dtype)));
+  if (PyArray_NDIM(array) != 1)
+    return refuse_argument(target, arg, Builtin::Value,
+                           fmt::format("is an array of addresses of rank {} and shape {}, but rank 1 is expected.",
+                                       PyArray_NDIM(array), tuple_text(shape_of(array), PyArray_NDIM(array))));
+  if (PyArray_SIZE(array) > 0 && !PyArray_IS_C_CONTIGUOUS(array))
+    return refuse_argument(target, arg, Builtin::Value,
+                           fmt::format("is an array of addresses with a stride of {} bytes, but 8 is expected; pass "
+                                       "numpy.ascontiguousarray({}).",
+                                       strides_of(array)[0], arg.declared->name));
+  if (PyArray_SIZE(array) > 0 && !PyArray_ISALIGNED(array))
+    return refuse_argument(
+        target, arg, Builtin::Value,
+        fmt::format("is an array of addresses that is not aligned to 8 bytes; pass {}.copy().", arg.declared->name));
   return take_addresses(target, arg, PyArray_DATA(array), PyArray_DIM(array, 0), frame);
 }
 
@@ -58,19 +75,20 @@ Outcome check_item(const Target& target, const ArgPlan& arg, Py_ssize_t i, PyObj
   const int masked = is_masked_array(item);
   if (masked < 0) return Outcome::Raised;
   if (masked == 1) return refuse_item(target, arg, i, Builtin::Type, "a masked array, whose mask would be ignored");
-  if (!has_elements_of(arg, PyArray_DESCR(array))) {
-    PyObject* text = PyObject_Str(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
-    if (text == nullptr) return Outcome::Raised;
-    const char* utf8 = PyUnicode_AsUTF8(text);
-    const std::string got = utf8 != nullptr ? utf8 : "?";
-    Py_DECREF(text);
-    return refuse_item(target, arg, i, Builtin::Type,
-                       fmt::format("an array of dtype {}, but {} is expected", got, name_of(arg.dtype)));
-  }
+  if (!has_elements_of(arg, PyArray_DESCR(array)))
+    return refuse_item(
+        target, arg, i, Builtin::Type,
+        fmt::format("an array of dtype {}, but {} is expected", dtype_text(PyArray_DESCR(array)), name_of(arg.dtype)));
   if (PyArray_SIZE(array) == 0) return Outcome::Done;
   if (!PyArray_IS_C_CONTIGUOUS(array))
-    return refuse_item(target, arg, i, Builtin::Value, "an array that is not contiguous in C order");
-  if (!PyArray_ISALIGNED(array)) return refuse_item(target, arg, i, Builtin::Value, "an array that is not aligned");
+    return refuse_item(target, arg, i, Builtin::Value,
+                       fmt::format("an array that is not contiguous in C order: shape {}, strides {} bytes",
+                                   tuple_text(shape_of(array), PyArray_NDIM(array)),
+                                   tuple_text(strides_of(array), PyArray_NDIM(array))));
+  if (!PyArray_ISALIGNED(array))
+    return refuse_item(
+        target, arg, i, Builtin::Value,
+        fmt::format("an array that is not aligned to {} bytes, as {} must be", arg.alignment, name_of(arg.dtype)));
   if (arg.written && !PyArray_ISWRITEABLE(array))
     return refuse_item(target, arg, i, Builtin::Value, "a read-only array, but the program writes to it");
   return Outcome::Done;
@@ -116,7 +134,10 @@ bool points_to(std::string_view format, const ArgPlan& arg) {
 
 Outcome take_ctypes(const Target& target, const ArgPlan& arg, PyObject* object, Frame& frame) {
   Py_buffer buffer;
-  if (PyObject_GetBuffer(object, &buffer, PyBUF_FORMAT | PyBUF_ND) != 0) return Outcome::Raised;
+  if (PyObject_GetBuffer(object, &buffer, PyBUF_FORMAT | PyBUF_ND) != 0) {
+    refuse_with_reason({target.plan().module->name, arg.declared->name}, "the buffer protocol");
+    return Outcome::Raised;
+  }
   const std::string format = buffer.format != nullptr ? buffer.format : "B";
   const bool fits = buffer.ndim == 1 && buffer.itemsize == sizeof(void*) && points_to(format, arg);
   void* data = buffer.buf;
@@ -135,8 +156,8 @@ Outcome bind_pointers(const Target& target, const ArgPlan& arg, PyObject* object
   if (PyList_Check(object) || PyTuple_Check(object)) return take_sequence(target, arg, object, attempt);
   if (PyArray_Check(object))
     return take_address_array(target, arg, reinterpret_cast<PyArrayObject*>(object), attempt.frame);
-  const bool bytes = PyBytes_Check(object) || PyByteArray_Check(object);
-  if (PyObject_CheckBuffer(object) != 0 && !bytes) return take_ctypes(target, arg, object, attempt.frame);
+  const bool plain = PyBytes_Check(object) || PyByteArray_Check(object) || PyArray_IsScalar(object, Generic);
+  if (PyObject_CheckBuffer(object) != 0 && !plain) return take_ctypes(target, arg, object, attempt.frame);
   return refuse_argument(
       target, arg, Builtin::Type,
       fmt::format("is {}, but a sequence of {} arrays is expected.", kind_of_object(object), name_of(arg.dtype)));
