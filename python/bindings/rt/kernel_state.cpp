@@ -1,8 +1,15 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
 
 #include "../common/errors.h"
+#include "advice.h"
 #include "base/entries.h"
+#include "bind_args.h"
+#include "call/refuse.h"
 #include "call_target.h"
+#include "foreign_array.h"
 #include "kernel_methods.h"
 #include "kernel_object.h"
 
@@ -46,28 +53,25 @@ bool take_sizes(const Target& target, PyObject* const* values, PyObject* kwnames
     for (uint32_t s = 0; s < module.n_symbols; ++s) {
       if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k), entry_at(module.symbols, s).name) != 0)
         continue;
-      if (!PyLong_Check(values[k]) || PyBool_Check(values[k])) {
-        PyErr_Format(PyExc_TypeError, "%s(): the size '%U' is %s, but an int is expected.", module.name,
-                     PyTuple_GET_ITEM(kwnames, k), Py_TYPE(values[k])->tp_name);
-        return false;
-      }
-      frame.symbols[s] = PyLong_AsLongLong(values[k]);
-      if (frame.symbols[s] == -1 && PyErr_Occurred() != nullptr) return false;
+      const std::optional<int64_t> size = take_size(target, s, values[k]);
+      if (!size.has_value()) return false;
+      frame.symbols[s] = *size;
       given[s] = true;
     }
   }
   for (const int32_t s : needed) {
     if (given[static_cast<size_t>(s)]) continue;
-    PyErr_Format(PyExc_TypeError, "%s(): the size '%s' is missing; give it by name, or give the arguments of a call.",
-                 module.name, entry_at(module.symbols, static_cast<uint32_t>(s)).name);
+    refuse({module.name, entry_at(module.symbols, static_cast<uint32_t>(s)).name}, Builtin::Type,
+           "is missing; give this size by name, or give the arguments of a call.");
     return false;
   }
   const auto is_given = [&](int32_t s) { return given[static_cast<size_t>(s)]; };
   for (uint32_t s = 0; s < module.n_symbols; ++s) {
     const FrSymbol& symbol = entry_at(module.symbols, s);
     if (!given[s] || frame.symbols[s] >= 0 || (symbol.flags & 1) != 0) continue;
-    frame.fail({Reason::Negative, -1, -1, static_cast<int32_t>(s), frame.symbols[s]});
-    throw refusal(target.plan(), frame);
+    refuse({module.name, symbol.name}, Builtin::Value,
+           fmt::format("is {}, but it must not be negative.", frame.symbols[s]));
+    return false;
   }
   for (size_t g = 0; g < target.plan().guards.size(); ++g) {
     const PostfixExpr& condition = target.plan().guards[g].condition;
@@ -97,6 +101,58 @@ void release_buffer(Py_buffer* view) {
     PyGILState_Release(state);
     delete view;
   }  // else it is too late to give anything back
+}
+
+// Empty with a Python error set.
+std::optional<size_t> workspace_named(const CallPlan& plan, PyObject* name) {
+  std::string known;
+  for (size_t i = 0; i < plan.workspaces.size(); ++i) {
+    const char* own = plan.workspaces[i].declared->name;
+    if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, own) == 0) return i;
+    known += fmt::format("{}'{}'", known.empty() ? "" : ", ", own);
+  }
+  raise_from(user_error(fmt::format("{}(): there is no workspace {}; {}.", plan.module->name, short_repr(name),
+                                    known.empty() ? "this function has none" : "there is " + known),
+                        PyUnicode_Check(name) ? Builtin::Value : Builtin::Type));
+  return std::nullopt;
+}
+
+// Whether elements are references to Python objects, which the program would overwrite; names of fields do not count.
+bool holds_objects(std::string_view format) {
+  bool in_name = false;
+  for (const char c : format) {
+    if (c == ':') in_name = !in_name;
+    if (c == 'O' && !in_name) return true;
+  }
+  return false;
+}
+
+// Writable memory in one piece; null with a Python error set.
+std::unique_ptr<Py_buffer> workspace_buffer(const Asked& asked, PyObject* object) {
+  if (PyObject_CheckBuffer(object) == 0) {
+    refuse(asked, Builtin::Type,
+           fmt::format("is {}, but a writable buffer is expected; pass a numpy.ndarray or a bytearray.",
+                       kind_of_object(object)));
+    return nullptr;
+  }
+  auto view = std::make_unique<Py_buffer>();
+  const bool is_ndarray = PyArray_Check(object);  // whose dtype tells, also where a buffer has no format for it
+  if (PyObject_GetBuffer(object, view.get(), is_ndarray ? PyBUF_STRIDED_RO : PyBUF_FULL_RO) != 0) {
+    refuse_with_reason(asked, "the buffer protocol");
+    return nullptr;
+  }
+  const bool objects = is_ndarray ? PyDataType_REFCHK(PyArray_DESCR(reinterpret_cast<PyArrayObject*>(object)))
+                                  : view->format != nullptr && holds_objects(view->format);
+  const bool contiguous = PyBuffer_IsContiguous(view.get(), 'A') != 0;
+  if (!objects && contiguous && view->readonly == 0) return view;
+  PyBuffer_Release(view.get());
+  if (objects)
+    refuse(asked, Builtin::Type, "holds Python objects, which the program would overwrite; pass memory of numbers.");
+  else if (!contiguous)
+    refuse(asked, Builtin::Value, "is not contiguous; pass memory in one piece.");
+  else
+    refuse(asked, Builtin::Value, "is read-only, but the program writes to it; pass writable memory.");
+  return nullptr;
 }
 
 }  // namespace
@@ -147,32 +203,24 @@ PyObject* kernel_workspace_sizes(PyObject* self, PyObject* const* args, Py_ssize
 }
 
 PyObject* kernel_set_workspace(PyObject* self, PyObject* args) try {
-  const char* name = nullptr;
-  PyObject* buffer = nullptr;
-  if (PyArg_ParseTuple(args, "sO:set_workspace", &name, &buffer) == 0) return nullptr;
+  PyObject *name = nullptr, *buffer = nullptr;
+  if (PyArg_ParseTuple(args, "OO:set_workspace", &name, &buffer) == 0) return nullptr;
   const Target& target = target_of(self);
-  const CallPlan& plan = target.plan();
-  size_t index = 0;
-  while (index < plan.workspaces.size() && std::string_view(plan.workspaces[index].declared->name) != name) ++index;
-  if (index == plan.workspaces.size()) {
-    std::string known;
-    for (const WorkspacePlan& w : plan.workspaces) known += (known.empty() ? "" : ", ") + std::string(w.declared->name);
-    PyErr_Format(PyExc_ValueError, "%s() has no workspace '%s'; it has %s.", plan.module->name, name,
-                 known.empty() ? "none" : known.c_str());
-    return nullptr;
-  }
+  const std::optional<size_t> index = workspace_named(target.plan(), name);
+  if (!index.has_value()) return nullptr;
+  const Asked asked = {target.plan().module->name, target.plan().workspaces[*index].declared->name};
   std::shared_ptr<void> owner;
   void* data = nullptr;
   Py_ssize_t bytes = 0;
   if (buffer != Py_None) {
-    auto view = std::make_unique<Py_buffer>();
-    if (PyObject_GetBuffer(buffer, view.get(), PyBUF_WRITABLE) < 0) return nullptr;
+    std::unique_ptr<Py_buffer> view = workspace_buffer(asked, buffer);
+    if (view == nullptr) return nullptr;
     data = view->buf;
     bytes = view->len;
     owner = std::shared_ptr<Py_buffer>(view.release(), release_buffer);
   }
   const std::shared_ptr<Handle> handle = target.handle;
-  const std::shared_ptr<void> old = handle->set_workspace(index, std::move(owner), data, bytes);
+  const std::shared_ptr<void> old = handle->set_workspace(*index, std::move(owner), data, bytes);
   Py_RETURN_NONE;
 } catch (...) {
   raise_current_exception();

@@ -1,7 +1,10 @@
 // Kernel.user_call: arguments in nested tuples, laid out as the signature's user_args say.
+#include <fmt/format.h>
+
 #include <string>
 
 #include "../common/errors.h"
+#include "advice.h"
 #include "call_target.h"
 #include "kernel_methods.h"
 #include "kernel_object.h"
@@ -35,15 +38,11 @@ class Layout {
 
  private:
   bool enter(PyObject* value, int depth) {
-    if (depth + 1 == kDeepest) {
-      PyErr_Format(PyExc_ValueError, "%s(): user_args is nested more than %d levels deep.", module_.name, kDeepest);
-      return false;
-    }
-    if (!PyTuple_Check(value)) {
-      PyErr_Format(PyExc_TypeError, "%s(): %s is %s, but a tuple is expected.", module_.name, place(depth).c_str(),
-                   Py_TYPE(value)->tp_name);
-      return false;
-    }
+    if (depth + 1 == kDeepest)
+      return refuse(Builtin::Value, fmt::format("user_args is nested more than {} levels deep.", kDeepest));
+    if (!PyTuple_Check(value))
+      return refuse(Builtin::Type,
+                    fmt::format("{} is {}, but a tuple is expected.", place(depth), kind_of_object(value)));
     if (!take(reinterpret_cast<PyTupleObject*>(value)->ob_item, PyTuple_GET_SIZE(value), depth + 1)) return false;
     ++at_;  // the closing word
     return true;
@@ -73,9 +72,13 @@ class Layout {
   }
 
   bool wrong_count(int depth, Py_ssize_t got, Py_ssize_t expected) const {
-    const std::string where = depth == 0 ? "user_call" : place(depth - 1);
-    PyErr_Format(PyExc_TypeError, "%s(): %s has %zd values, but %zd are expected.", module_.name, where.c_str(), got,
-                 expected);
+    return refuse(Builtin::Type,
+                  fmt::format("{} has {} value{}, but {} {} expected.", depth == 0 ? "user_call" : place(depth - 1),
+                              got, got == 1 ? "" : "s", expected, expected == 1 ? "is" : "are"));
+  }
+
+  bool refuse(Builtin builtin, const std::string& text) const {
+    raise_from(user_error(fmt::format("{}(): {}", module_.name, text), builtin));
     return false;
   }
 
@@ -91,7 +94,9 @@ PyObject* kernel_user_call(PyObject* self, PyObject* const* args, Py_ssize_t nar
   const Target& target = *reinterpret_cast<KernelObject*>(self)->target;
   const FrModule& module = *target.plan().module;
   if (module.n_user_args == 0) {
-    PyErr_Format(PyExc_TypeError, "%s() has no user_args; call it by position or by name.", module.name);
+    raise_from(
+        user_error(fmt::format("{}(): the signature has no user_args; call it by position or by name.", module.name),
+                   Builtin::Type));
     return nullptr;
   }
   SmallBuffer<PyObject*, 32> given(target.args.size());
