@@ -78,6 +78,7 @@ def shards() -> list[Shard]:
         ),
         Shard("python", "python", 300, pytest("tests/python")),
         Shard("errors", "errors", 60, pytest("tests/errors")),
+        Shard("refusals", "errors", 60, pytest("tests/refusals")),
         Shard("golden", "golden", 60, pytest("tests/golden")),
         Shard("process", "process", 180, pytest("tests/process", workers=1)),
         Shard("leaks", "leaks", 40, pytest("tests/leaks")),
