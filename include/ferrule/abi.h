@@ -340,7 +340,9 @@ enum FrModuleFlags {
   FR_MODULE_ARENA_FOR_ALIAS = 32, /* only `run_alias` uses the arena: `run` gets NULL */
   FR_MODULE_RETURN_OVERRIDE = 64, /* callers may give the memory of a returned array, by its name */
   FR_MODULE_COERCE = 128,         /* lists and tuples are copied to arrays that are only read */
-  FR_MODULE_UNCHECKED = 256       /* the program's own errors are left alone unless the caller asks */
+  FR_MODULE_UNCHECKED = 256,      /* the program's own errors are left alone unless the caller asks */
+  FR_MODULE_RELEASES_GIL = 512,   /* every run lets other Python threads in; without either flag long ones do */
+  FR_MODULE_KEEPS_GIL = 1024      /* no run does */
 };
 
 typedef struct {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -321,10 +321,11 @@ class Signature:
     by name. statuses: texts by status other than 0. error: an `AuthorFunction` that takes what the program has
     recorded of its own errors, and clears the record: a 'text' (a char pointer, null for none) or a 'status'; its
     parameters are 'state' and 'status', what the function before it gave. error_check: whether statuses and
-    recorded errors of calls are raised; `Kernel.error_check` says otherwise for one handle. may_alias: the function
-    is right when a written array overlaps another. returns_tuple: even one return comes in a tuple.
-    allow_return_override: callers may give the memory of a returned array by its name. coerce: 'asarray' takes
-    lists and tuples for arrays that are only read, as copies, with a warning.
+    recorded errors of calls are raised; `Kernel.error_check` says otherwise for one handle. release_gil: whether
+    runs let other Python threads in; 'auto' lets long ones. may_alias: the function is right when a written array
+    overlaps another. returns_tuple: even one return comes in a tuple. allow_return_override: callers may give the
+    memory of a returned array by its name. coerce: 'asarray' takes lists and tuples for arrays that are only read,
+    as copies, with a warning.
 
     Raises UserValueError or UserTypeError naming the argument for what contradicts itself.
     """
@@ -353,6 +354,7 @@ class Signature:
         returns_tuple: bool = False,
         strict_scalars: bool = False,
         error_check: bool = True,
+        release_gil: bool | Literal["auto"] = "auto",
         allow_return_override: bool = False,
         coerce: str | None = None,
     ) -> None:
@@ -377,6 +379,10 @@ class Signature:
                 "strict_scalars": strict_scalars,
             },
         }
+        if release_gil != "auto":
+            if not isinstance(release_gil, bool):
+                raise UserTypeError(f"'release_gil' is {release_gil!r}; it is 'auto', True or False.")
+            fields["options"]["release_gil"] = release_gil
         if not error_check:
             fields["options"]["error_check"] = False
         if allow_return_override:

@@ -43,6 +43,7 @@ class Descriptor {
     if (of_.return_override) flags += " | FR_MODULE_RETURN_OVERRIDE";
     if (of_.coerces) flags += " | FR_MODULE_COERCE";
     if (!of_.error_check) flags += " | FR_MODULE_UNCHECKED";
+    if (of_.release_gil) flags += *of_.release_gil ? " | FR_MODULE_RELEASES_GIL" : " | FR_MODULE_KEEPS_GIL";
 
     Text out;
     out.append(words_);

@@ -53,6 +53,7 @@ struct Interface {
   std::vector<loops::AliasPair> alias;  // pairs that the call must test; empty when alias_safe
   bool returns_tuple = false, alias_safe = false, bounds_check = true, strict_scalars = false;
   bool return_override = false, coerces = false, error_check = true;
+  std::optional<bool> release_gil;
   Expr arena_bytes = 0;
   bool arena_for_alias = false;  // `run` needs no arena, arena_bytes is what `run_alias` needs
   Expr work = 0;

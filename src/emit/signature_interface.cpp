@@ -201,7 +201,8 @@ Interface interface_of(const Signature& signature) {
                  .strict_scalars = signature.strict_scalars,
                  .return_override = signature.return_override,
                  .coerces = !signature.coerce.empty(),
-                 .error_check = signature.error_check};
+                 .error_check = signature.error_check,
+                 .release_gil = signature.release_gil};
   made.arguments = ordered_arguments(signature, sizes);
   Sources(signature, sizes, made).add();
   add_ranges(signature, made);

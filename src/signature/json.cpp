@@ -234,6 +234,7 @@ std::string to_json(const Signature& s) {
     root["statuses"].push_back({{"status", status.status}, {"text", status.text}});
   root["options"] = {
       {"returns_tuple", s.returns_tuple}, {"may_alias", s.may_alias}, {"strict_scalars", s.strict_scalars}};
+  if (s.release_gil) root["options"]["release_gil"] = *s.release_gil;
   if (!s.error_check) root["options"]["error_check"] = false;
   if (s.return_override) root["options"]["allow_return_override"] = true;
   if (!s.coerce.empty()) root["options"]["coerce"] = s.coerce;
@@ -283,6 +284,7 @@ Signature signature_from_json(const std::string& text) {
     s.returns_tuple = options.flag("returns_tuple");
     s.may_alias = options.flag("may_alias");
     s.strict_scalars = options.flag("strict_scalars");
+    if (options.has("release_gil")) s.release_gil = options.flag("release_gil");
     s.error_check = options.flag("error_check", true);
     s.return_override = options.flag("allow_return_override");
     s.coerce = options.text("coerce", "");

@@ -115,9 +115,10 @@ struct Signature {
   bool returns_tuple = false;             // even one return comes in a tuple
   bool may_alias = false;                 // the author's function is right for every overlap of arguments
   bool strict_scalars = false;
-  bool error_check = true;       // statuses and recorded errors of `run` are raised
-  bool return_override = false;  // callers may give the memory of a returned array, by its name
-  std::string coerce;            // "asarray": lists and tuples are copied to arrays that are only read, with a warning
+  bool error_check = true;          // statuses and recorded errors of `run` are raised
+  std::optional<bool> release_gil;  // whether runs let other Python threads in; without it long ones do
+  bool return_override = false;     // callers may give the memory of a returned array, by its name
+  std::string coerce;  // "asarray": lists and tuples are copied to arrays that are only read, with a warning
 
   const SignatureArgument* argument(const std::string& wanted) const;
   const SignatureSymbol* symbol(const std::string& wanted) const;

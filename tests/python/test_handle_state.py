@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+import sysconfig
 import threading
 import weakref
 
@@ -337,3 +338,26 @@ def test_user_call_without_a_layout():
 def test_signatures_that_contradict_themselves(options, text):
     with pytest.raises(fr.UserError, match=text):
         fr.Signature("f", [fr.Arg("x", shape="N"), fr.Arg("y", shape="N")], **options)
+
+
+@pytest.mark.parametrize("release_gil", [True, False, "auto"])
+def test_the_signature_says_who_runs_meanwhile(release_gil):
+    text = """
+    #include <Python.h>
+    long held() { return PyGILState_Check(); }
+    """
+    signature = fr.Signature(
+        "held", returns=[fr.Return("r", "int64", kind="scalar")], result="r", release_gil=release_gil
+    )
+    assert fr.Signature.from_json(signature.to_json()) == signature
+    flags = [f"-I{sysconfig.get_path('include')}"]
+    kernel = fr.compile_source(text, signature, flags=flags).load()
+    assert kernel.release_gil == release_gil
+    assert kernel() == (not release_gil or release_gil == "auto")
+    kernel.release_gil = True
+    assert kernel() == 0
+
+
+def test_a_wrong_release_gil():
+    with pytest.raises(TypeError, match="'release_gil' is 'always'; it is 'auto', True or False."):
+        fr.Signature("f", release_gil="always")

@@ -50,7 +50,7 @@ int32_t Callables::region(void* self, const ParallelRegion& region) {
   if (own->holder_ != std::this_thread::get_id()) return run();
   struct Unlocked {
     Callables* own;
-    PyThreadState* state = (own->holder_ = {}, PyEval_SaveThread());
+    PyThreadState* state = (own->holder_ = std::thread::id(), PyEval_SaveThread());
     ~Unlocked() noexcept(false) {
       PyEval_RestoreThread(state);
       own->keep_lock();

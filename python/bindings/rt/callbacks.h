@@ -1,6 +1,7 @@
 // Python callables that native code calls: from any thread, with the interpreter's lock.
 #pragma once
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -40,8 +41,8 @@ class Callables {
 
   const Target& target_;
   const Frame& frame_;
-  std::thread::id holder_;          // of the lock, outside of parallel regions; nobody where the run is without it
-  std::vector<PyObject*> results_;  // objects that callables gave, alive until the call ends
+  std::atomic<std::thread::id> holder_;  // of the lock, outside of parallel regions; nobody where the run is without it
+  std::vector<PyObject*> results_;       // objects that callables gave, alive until the call ends
   // What was raised: outside of parallel regions first, in them by the lowest iteration.
   PyObject *type_ = nullptr, *value_ = nullptr, *trace_ = nullptr;
   int64_t iteration_ = -1;

@@ -184,6 +184,8 @@ bool fill_target(Target& target, std::shared_ptr<Handle> handle) {
   target.array_type = &PyArray_Type;
   target.host = host_table();
   target.error_check = (plan.module->flags & FR_MODULE_UNCHECKED) == 0;
+  if ((plan.module->flags & FR_MODULE_RELEASES_GIL) != 0) target.release_gil = ReleaseGil::Always;
+  if ((plan.module->flags & FR_MODULE_KEEPS_GIL) != 0) target.release_gil = ReleaseGil::Never;
   if (plan.n_positional == plan.args.size()) target.n_by_position = static_cast<Py_ssize_t>(plan.args.size());
   for (size_t i = 0; i < plan.args.size(); ++i)
     if (!fill_argument(plan.args[i], plan.module->n_symbols, target.args[i])) return false;
