@@ -188,6 +188,8 @@ std::string overlap_sentence(const CallPlan& plan, const Frame& frame) {
   const PairPlan& pair = plan.pairs[static_cast<size_t>(frame.mismatch.index)];
   const char* written = plan.args[pair.written].declared->name;
   const char* other = plan.args[pair.other].declared->name;
+  if (plan.args[pair.other].written)  // a copy would not show the caller what was written
+    return fmt::format("'{}' and '{}' are written and share memory; give each memory of its own.", written, other);
   return fmt::format("'{}' is written and shares memory with '{}'; pass a copy of '{}'.", written, other, other);
 }
 
