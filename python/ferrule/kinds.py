@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ferrule import warm
+from ferrule import _rt, warm
 
 
 def recordable_kinds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
@@ -66,3 +66,16 @@ def overlaps(captured: Any, bound: dict[str, Any]) -> bool:
             if (first_written or second_written) and _share_memory(first, second):
                 return True
     return False
+
+
+def overlapping_itself(captured: Any, bound: dict[str, Any]) -> str | None:
+    """Why no specialisation could run: the program writes an array whose elements share memory. None where all is well."""
+    for declared in captured.program.arguments:
+        if declared["kind"] == "array" and declared["written"]:
+            array = bound[declared["name"]]
+            if _rt._overlaps_itself(array):
+                return (
+                    f"'{declared['name']}' is written, but elements of it share memory: shape {array.shape}, strides"
+                    f" {array.strides} bytes; pass an array of its own memory."
+                )
+    return None

@@ -13,9 +13,9 @@ from ferrule import _rt, collector, session, warm
 from ferrule.artifact import Artifact
 from ferrule.config import setting, validate
 from ferrule.dtypes import is_annotated
-from ferrule.errors import UserRuntimeError, warn
+from ferrule.errors import UserRuntimeError, UserValueError, warn
 from ferrule.kernel import Kernel
-from ferrule.kinds import argument_kinds, overlaps, recordable_kinds
+from ferrule.kinds import argument_kinds, overlapping_itself, overlaps, recordable_kinds
 from ferrule.options import Options
 from ferrule.results import assembler
 from ferrule.session import BuildSettings, Spent
@@ -200,7 +200,11 @@ class Specialised(_rt.FunctionBase):
             captured = capture.capture(self._fn, args, kwargs, self._options.for_capture())
             spent.captures += 1
             spent.capture += captured.seconds
-            overlapping = overlaps(captured, bound_arguments(self._fn, args, kwargs))
+            bound = bound_arguments(self._fn, args, kwargs)
+            refusal = overlapping_itself(captured, bound)
+            if refusal is not None:  # each such call would make a specialisation that cannot run
+                raise UserValueError(f"{self.__name__}(): {refusal}")
+            overlapping = overlaps(captured, bound)
             if overlapping:
                 options = self._options.for_capture(arguments_may_alias=True)
                 captured = capture.capture(self._fn, args, kwargs, options)

@@ -92,8 +92,12 @@ def test_foreign_byte_order(copies: Any, dtype: str) -> None:
     advice = f"has dtype {foreign.str} in foreign byte order, but native {dtype} is expected; "
     for size in SIZES:
         swapped = np.arange(size).astype(foreign)
-        refused(copies, {f"from_{dtype}": swapped}, f"'from_{dtype}' {advice}pass from_{dtype}.astype('{dtype}').")
-        advice_for_written = "the program writes it, so make the array in that dtype."  # a copy would lose the writes
+        refused(
+            copies, {f"from_{dtype}": swapped}, f"'from_{dtype}' {advice}pass from_{dtype}.astype('{dtype}')."
+        )
+        advice_for_written = (
+            "the program writes it, so make the array in that dtype."  # a copy would lose the writes
+        )
         refused(copies, {f"to_{dtype}": swapped}, f"'to_{dtype}' {advice}{advice_for_written}")
 
 
@@ -198,7 +202,7 @@ def test_another_dtype_of_a_plain_function_is_another_program() -> None:
             np.testing.assert_array_equal(mine, numpys, strict=True)
     for foreign in (">f8", ">i4", ">f4"):
         y = np.arange(3).astype(foreign)
-        with pytest.raises(TypeError, match="'y'.* byte order"):
+        with pytest.raises(TypeError, match=r"'y'.* byte order"):
             native(y)
         np.testing.assert_array_equal(y, [0, 1, 2])
 

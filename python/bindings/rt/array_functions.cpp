@@ -1,6 +1,7 @@
 // asarray() and from_dlpack().
 #include "../common/errors.h"
 #include "array_object.h"
+#include "call/overlap.h"
 #include "foreign_array.h"
 #include "numpy_api.h"
 
@@ -65,6 +66,19 @@ PyObject* as_array_named(PyObject*, PyObject* args) {
   return as_array(object, function, argument);
 }
 
+PyObject* overlaps_itself(PyObject*, PyObject* object) {
+  if (!PyArray_Check(object)) {
+    PyErr_SetString(PyExc_TypeError, "'x' is no numpy.ndarray; pass one.");
+    return nullptr;
+  }
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  const int rank = PyArray_NDIM(array);
+  const std::vector<int64_t> shape(PyArray_DIMS(array), PyArray_DIMS(array) + rank);
+  const std::vector<int64_t> strides(PyArray_STRIDES(array), PyArray_STRIDES(array) + rank);
+  return PyBool_FromLong(
+      may_overlap_itself({PyArray_BYTES(array), PyArray_ITEMSIZE(array), rank, shape.data(), strides.data()}));
+}
+
 PyMethodDef functions[] = {
     {"asarray", asarray, METH_O,
      "asarray(x, /)\n--\n\n"
@@ -73,6 +87,8 @@ PyMethodDef functions[] = {
      "exchanged."},
     {"_as_array", as_array_named, METH_VARARGS,
      "_as_array(x, function, argument, /)\n--\n\nasarray(x), whose errors name that function and argument."},
+    {"_overlaps_itself", overlaps_itself, METH_O,
+     "_overlaps_itself(x, /)\n--\n\nWhether a call refuses to write the ndarray, since elements may share memory."},
     {"from_dlpack", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(from_dlpack)),
      METH_VARARGS | METH_KEYWORDS,
      "from_dlpack(x, /, *, device=None, copy=None)\n--\n\n"

@@ -167,6 +167,12 @@ class Arguments:
             raise public.Unsupported(
                 f"The argument '{name}' has {value.ndim} axes; at most {MAX_RANK} are supported. Reshape it."
             )
+        past = value.__array_interface__["data"][0] % value.dtype.alignment
+        if past and value.size:  # no specialisation would take it
+            raise public.UserValueError(
+                f"The {'argument' if path is None else 'global array'} '{name}' is not aligned: it begins {past} bytes past a multiple of its alignment"
+                f" ({value.dtype.alignment} bytes). Pass a copy where it is only read."
+            )
         trace = self.trace
         hidden = path is not None
         layout, inner = layout_of(value)
@@ -206,7 +212,7 @@ class Arguments:
             if stride % value.itemsize and value.shape[axis] > 1:
                 raise public.UserValueError(
                     f"The argument '{name}' has the stride {stride} along axis {axis}, which is no multiple of its item size"
-                    f" {value.itemsize}. Pass a copy."
+                    f" {value.itemsize}. Pass a copy where it is only read."
                 )
             symbol = self.trace.symbol(f"{name}.strides[{axis}]", ir.SymbolKind.Stride, False)
             self.trace.sample[symbol] = stride // value.itemsize
