@@ -44,6 +44,18 @@ bool make_late_checks(const CallPlan& plan, Frame& frame) {
   return true;
 }
 
+// Symbols whose own source was left None: from another array, or from the caller.
+void tell_symbols(const CallPlan& plan, Frame& frame) {
+  for (const OptionalSource& source : plan.optional_sources) {
+    if (frame.arrays[source.arg].shape != nullptr) continue;
+    for (uint32_t i = 0; i < frame.n_explicit; ++i)
+      if (frame.explicit_given()[i].symbol == source.symbol)
+        frame.symbols[source.symbol] = frame.explicit_given()[i].value;
+    if (const OptionalSource::Place* place = told_by(source, frame); place != nullptr)
+      frame.symbols[source.symbol] = frame.arrays[place->arg].shape[place->axis];
+  }
+}
+
 bool derive_symbols(const CallPlan& plan, Frame& frame) {
   for (const Derived& derived : plan.derived) {
     const Evaluated result = derived.expr.eval(frame.symbols, frame.pointers);
@@ -180,7 +192,14 @@ Fit finish_meeting_pairs(const CallPlan& plan, const PairPlan* pair, Frame& fram
   return Fit::Run;
 }
 
+const OptionalSource::Place* told_by(const OptionalSource& source, const Frame& frame) {
+  for (const OptionalSource::Place& place : source.others)
+    if (frame.arrays[place.arg].shape != nullptr) return &place;
+  return nullptr;
+}
+
 bool finish_symbols(const CallPlan& plan, Frame& frame) {
+  tell_symbols(plan, frame);
   if (!apply_required_symbols(plan, frame) || !derive_symbols(plan, frame) || !compare_explicit_symbols(plan, frame) ||
       !make_late_checks(plan, frame))
     return false;

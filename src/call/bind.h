@@ -55,6 +55,9 @@ bool bind_scalar(const CallPlan& plan, const ArgPlan& arg, Frame& frame);
 // Whether an array that the program writes shares a byte with another argument of this bound call.
 bool written_array_overlaps(const CallPlan& plan, const Frame& frame);
 
+// The extent that tells the symbol where its source is None; null where none is given.
+const OptionalSource::Place* told_by(const OptionalSource& source, const Frame& frame);
+
 // Explicit symbols, extents across arrays, guards, extents of the results.
 bool finish_symbols(const CallPlan& plan, Frame& frame);
 

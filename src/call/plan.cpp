@@ -176,6 +176,21 @@ void plan_steps(CallPlan& plan) {
     if (!made[g]) plan.late_guards.push_back(static_cast<int32_t>(g));
 }
 
+// Extents that are compared with a symbol may also tell it.
+void plan_optional_sources(CallPlan& plan) {
+  const FrModule& module = *plan.module;
+  for (uint32_t s = 0; s < module.n_symbols; ++s) {
+    const FrSymbol& symbol = entry_at(module.symbols, s);
+    if (symbol.source != FR_SYMBOL_EXTENT || !plan.args[static_cast<size_t>(symbol.arg)].optional) continue;
+    OptionalSource source{static_cast<int32_t>(s), symbol.arg, {}};
+    for (const int32_t index : plan.late_checks) {
+      const Check& check = plan.checks[static_cast<size_t>(index)];
+      if (!check.stride && check.expected.symbol() == source.symbol) source.others.push_back({check.arg, check.axis});
+    }
+    plan.optional_sources.push_back(std::move(source));
+  }
+}
+
 void plan_returns(CallPlan& plan) {
   const FrModule& module = *plan.module;
   for (uint32_t i = 0; i < module.n_returns; ++i) {
@@ -288,6 +303,7 @@ CallPlan make_plan(const FrModule& module) {
   for (uint32_t i = 0; i < module.n_guards; ++i)
     plan.guards.push_back({&module.guards[i], PostfixExpr::make(module.guards[i].condition, module, 1)});
   plan_steps(plan);
+  plan_optional_sources(plan);
   plan_returns(plan);
   plan_pairs(plan);
   for (const PairPlan& pair : plan.pairs) plan.args[pair.written].ranged = plan.args[pair.other].ranged = true;

@@ -47,6 +47,16 @@ struct Check {
   PostfixExpr expected;
 };
 
+// A symbol whose source is an optional array, and the other extents that tell it where that one is None, in order.
+struct OptionalSource {
+  struct Place {
+    int32_t arg;
+    uint8_t axis;
+  };
+  int32_t symbol, arg;
+  std::vector<Place> others;
+};
+
 struct ArgPlan {
   const FrArg* declared;
   int32_t index;
@@ -140,6 +150,7 @@ struct CallPlan {
   std::vector<Derived> derived;  // in order
   std::vector<Check> checks;
   std::vector<int32_t> late_checks;  // those that no step makes
+  std::vector<OptionalSource> optional_sources;
   std::vector<GuardPlan> guards;
   std::vector<int32_t> late_guards;  // those that no step makes
   std::vector<PairPlan> pairs;

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 
 #include "base/entries.h"
 #include "base/error_code.h"
+#include "call/bind.h"
 
 namespace ferrule {
 namespace {
@@ -26,17 +28,32 @@ std::string source_text(const CallPlan& plan, const FrSymbol& symbol) {
   return fmt::format("{}.{}[{}]", name, symbol.source == FR_SYMBOL_EXTENT ? "shape" : "strides", symbol.axis);
 }
 
-// The value that the source itself has, before it was solved for the symbol.
-int64_t source_value(const CallPlan& plan, const Frame& frame, int32_t index) {
+// The extent that told a symbol: its own source's, or another's where that is None; nothing where both are.
+std::optional<OptionalSource::Place> told_place(const CallPlan& plan, const Frame& frame, int32_t index) {
   const FrSymbol& symbol = symbol_at(plan, index);
-  if (symbol.source == FR_SYMBOL_EXTENT && frame.arrays[symbol.arg].shape != nullptr)
-    return frame.arrays[symbol.arg].shape[symbol.axis];
-  return frame.symbols[index];
+  if (frame.arrays[symbol.arg].shape != nullptr) return OptionalSource::Place{symbol.arg, symbol.axis};
+  const auto is_its = [&](const OptionalSource& source) { return source.symbol == index; };
+  const auto source = std::find_if(plan.optional_sources.begin(), plan.optional_sources.end(), is_its);
+  const OptionalSource::Place* place = source == plan.optional_sources.end() ? nullptr : told_by(*source, frame);
+  return place != nullptr ? std::optional(*place) : std::nullopt;
 }
 
-bool comes_of_none(const Frame& frame, const FrSymbol& symbol) {
-  const bool of_array = symbol.source == FR_SYMBOL_EXTENT || symbol.source == FR_SYMBOL_STRIDE;
-  return of_array && frame.arrays[symbol.arg].shape == nullptr;
+bool comes_of_none(const CallPlan& plan, const Frame& frame, int32_t index) {
+  const FrSymbol& symbol = symbol_at(plan, index);
+  if (symbol.source == FR_SYMBOL_STRIDE) return frame.arrays[symbol.arg].shape == nullptr;
+  return symbol.source == FR_SYMBOL_EXTENT && !told_place(plan, frame, index).has_value();
+}
+
+// What the source itself is, before it was solved for the symbol: "a.shape[0] = 8", with " (2*N)" where it is not N.
+std::string source_equation(const CallPlan& plan, const Frame& frame, int32_t index) {
+  const FrSymbol& symbol = symbol_at(plan, index);
+  if (symbol.source != FR_SYMBOL_EXTENT) return fmt::format("{} = {}", source_text(plan, symbol), frame.symbols[index]);
+  const auto place = told_place(plan, frame, index);
+  if (!place) return fmt::format("{} = {}", symbol.name, frame.symbols[index]);  // only the caller
+  const FrArg& declared = *arg_at(plan, place->arg).declared;
+  const std::string text = text_of(declared.extents[place->axis], *plan.module);
+  return fmt::format("{}.shape[{}] = {}{}", declared.name, place->axis, frame.arrays[place->arg].shape[place->axis],
+                     text.empty() || text == symbol.name ? "" : fmt::format(" ({})", text));
 }
 
 std::string expected_shape(const CallPlan& plan, const ArgPlan& arg) {
@@ -119,13 +136,12 @@ std::string extent_sentence(const CallPlan& plan, const Frame& frame) {
   const std::string here = fmt::format("{}.{}[{}]", name, check.stride ? "strides" : "shape", check.axis);
   if (const int32_t s = check.expected.symbol(); s >= 0) {
     const FrSymbol& symbol = symbol_at(plan, s);
-    if (comes_of_none(frame, symbol)) {
+    if (comes_of_none(plan, frame, s)) {
       const char* source = arg_at(plan, symbol.arg).declared->name;
       return fmt::format("'{}' is 0 where '{}' is None, but {} = {}; give '{}', too.", symbol.name, source, here, m.got,
                          source);
     }
-    return fmt::format("'{}': {} = {}, but {} = {}.", symbol.name, source_text(plan, symbol),
-                       source_value(plan, frame, s), here, m.got);
+    return fmt::format("'{}': {}, but {} = {}.", symbol.name, source_equation(plan, frame, s), here, m.got);
   }
   const FrExpr& code = check.stride ? arg.declared->strides[check.axis] : arg.declared->extents[check.axis];
   const Evaluated expected = check.expected.eval(frame.symbols, frame.pointers);
@@ -150,7 +166,7 @@ std::string extent_sentence(const CallPlan& plan, const Frame& frame) {
         if (solved_from.find(known) == std::string::npos) solved_from += (solved_from.empty() ? "" : ", ") + known;
       }
     } else if (const std::string source = source_text(plan, symbol); source != symbol.name) {
-      values += fmt::format(" from {} = {}", source, source_value(plan, frame, s));
+      values += fmt::format(" from {}", source_equation(plan, frame, s));
     }
   }
   if (!solved_from.empty()) values += fmt::format(", solved from {}", solved_from);
@@ -165,9 +181,8 @@ std::string guard_sentence(const CallPlan& plan, const Frame& frame) {
   if ((guard.declared->flags & 1) != 0 && code.count == 5 && code.code[0] == FR_X_SYMBOL &&
       code.code[2] == FR_X_SYMBOL) {
     const int32_t left = symbol_operand(1), right = symbol_operand(3);
-    return fmt::format("{} = {}, but {} = {}; the program needs {}.", source_text(plan, symbol_at(plan, left)),
-                       source_value(plan, frame, left), source_text(plan, symbol_at(plan, right)),
-                       source_value(plan, frame, right), guard.declared->text);
+    return fmt::format("{}, but {}; the program needs {}.", source_equation(plan, frame, left),
+                       source_equation(plan, frame, right), guard.declared->text);
   }
   std::string values;
   for (uint32_t s = 0; s < plan.module->n_symbols; ++s) {
@@ -250,11 +265,11 @@ std::string sentence(const CallPlan& plan, const Frame& frame) {
       return fmt::format("'{}' must be given by keyword: no argument tells it.", symbol_at(plan, m.index).name);
     case Reason::ExplicitDiffers: {
       const FrSymbol& symbol = symbol_at(plan, m.index);
-      if (comes_of_none(frame, symbol))
+      if (comes_of_none(plan, frame, m.index))
         return fmt::format("'{}' is 0 where '{}' is None, but {} = {} was given.", symbol.name,
                            arg_at(plan, symbol.arg).declared->name, symbol.name, m.got);
-      return fmt::format("'{}': {} = {}, but {} = {} was given.", symbol.name, source_text(plan, symbol),
-                         source_value(plan, frame, m.index), symbol.name, m.got);
+      return fmt::format("'{}': {}, but {} = {} was given.", symbol.name, source_equation(plan, frame, m.index),
+                         symbol.name, m.got);
     }
     case Reason::ReturnExtent: {
       const FrReturn& r = *plan.returns[static_cast<size_t>(m.index)].declared;

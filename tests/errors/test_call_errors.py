@@ -260,6 +260,15 @@ def test_argument_list_refusals(call, sentence):
     assert (out == 7.0).all()
 
 
+def test_sizes_beyond_64_bits():
+    add3 = kernels.kernel("add3.c")
+    a, b, out = arrays()
+    with pytest.raises(errors.UserOverflowError) as info:
+        add3(a, b, out, N=2**70)
+    assert str(info.value) == "add3(): the size 'N' = 1180591620717411303424 is out of range for int64."
+    assert (out == 7.0).all()
+
+
 def test_explicit_sizes_are_compared():
     add3 = kernels.kernel("add3.c")
     a, b, out = arrays()
@@ -282,7 +291,7 @@ def test_shapes_and_guards():
     a, b, c = np.zeros(8), np.zeros((4, 3), "f4"), np.zeros(10, np.int64)
     for arguments, sentence in (
         ((np.zeros(7), b[:3], c), "'a' has shape (7,), but (2*N,) is expected: no 'N' makes 2*N = 7."),
-        ((a, b[:3], c), "'N': a.shape[0] = 8, but b.shape[0] = 3."),
+        ((a, b[:3], c), "'N': a.shape[0] = 8 (2*N), but b.shape[0] = 3."),
         ((a, b, c[:5]), "'c' has shape (5,), but (10,) is expected."),
         ((a, b, np.zeros(11, np.int64)), "'c' has shape (11,), but (10,) is expected."),
         (

@@ -1,5 +1,6 @@
 """Arrays of another dtype or byte order: refused for every pair, in every place, before anything runs."""
 
+# ruff: noqa: B023 - calls that are to be refused are made at once
 from __future__ import annotations
 
 from typing import Annotated, Any
@@ -170,7 +171,7 @@ def test_annotated_functions_refuse_every_other_dtype(name: str) -> None:
             values = given(size)
             values[name] = np.zeros(size, other)
             before = {key: value.copy() for key, value in values.items()}
-            for call in (lambda: annotated(**values), lambda: annotated(*values.values())):  # noqa: B023
+            for call in (lambda: annotated(**values), lambda: annotated(*values.values())):
                 with pytest.raises(fr.UserError, match=rf"annotated\(\): '{name}' has dtype .*{PROGRAMS[name]}") as caught:  # fmt: skip
                     call()
                 assert isinstance(caught.value, TypeError)

@@ -121,6 +121,21 @@ Outcome bind_declared(const ArgPlan& arg, PyObject* object, bool strict, void* s
   return bind_declared_complex(arg, object, strict, slot, problem);
 }
 
+// A 0-d array stands for its element.
+Outcome bind_element(const ArgPlan& arg, PyObject* object, void* slot, Problem& problem) {
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  PyObject* scalar = PyArray_Scalar(PyArray_DATA(array), PyArray_DESCR(array), object);
+  if (scalar == nullptr) return Outcome::Raised;
+  const Outcome bound = bind_declared(arg, scalar, false, slot, problem);
+  Py_DECREF(scalar);
+  if (bound == Outcome::Miss) problem.object = object;
+  return bound;
+}
+
+bool is_element(PyObject* object) {
+  return PyArray_Check(object) && PyArray_NDIM(reinterpret_cast<PyArrayObject*>(object)) == 0;
+}
+
 // Weak: exactly Python's bool, int, float or complex. Strong: exactly the NumPy scalar of the dtype.
 Outcome bind_exact(const ArgPlan& arg, PyObject* object, void* slot, Problem& problem) {
   if (!arg.weak) {

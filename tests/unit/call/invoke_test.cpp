@@ -147,12 +147,12 @@ TEST(Invoke, SolvesAndChecksExtents) {
   EXPECT_EQ(*static_cast<int64_t*>(results[0].data), 4003);
   EXPECT_EQ(refused(*pairs, {odd.ref, b3.ref, c.ref}).text,
             "pairs(): 'a' has shape (7,), but (2*N,) is expected: no 'N' makes 2*N = 7.");
-  EXPECT_EQ(refused(*pairs, {a.ref, b3.ref, c.ref}).text, "pairs(): 'N': a.shape[0] = 8, but b.shape[0] = 3.");
+  EXPECT_EQ(refused(*pairs, {a.ref, b3.ref, c.ref}).text, "pairs(): 'N': a.shape[0] = 8 (2*N), but b.shape[0] = 3.");
   EXPECT_EQ(refused(*pairs, {a.ref, b.ref, c11.ref}).text, "pairs(): 'c' has shape (11,), but (10,) is expected.");
   EXPECT_EQ(refused(*pairs, {a.ref, empty.ref, c.ref}).text, "pairs(): the program needs b.shape[1] >= 1, but M = 0.");
   const std::vector<CallArgument> good{a.ref, b.ref, c.ref};
   EXPECT_EQ(invoke(*pairs, good, std::vector<NamedValue>{{"N", 4}}).size(), 1u);
-  EXPECT_EQ(refused(*pairs, good, {{"N", 5}}).text, "pairs(): 'N': a.shape[0] = 8, but N = 5 was given.");
+  EXPECT_EQ(refused(*pairs, good, {{"N", 5}}).text, "pairs(): 'N': a.shape[0] = 8 (2*N), but N = 5 was given.");
   EXPECT_NE(refused(*pairs, good, {{"K", 5}}).text.find("there is no symbol 'K'"), std::string::npos);
 }
 
