@@ -13,7 +13,7 @@ import ferrule as fr
 C_TYPES = {
     "bool": "bool", "int8": "int8_t", "int16": "int16_t", "int32": "int32_t", "int64": "int64_t", "uint8": "uint8_t",
     "uint16": "uint16_t", "uint32": "uint32_t", "uint64": "uint64_t", "float16": "uint16_t", "float32": "float",
-    "float64": "double", "complex64": "std::complex<float>", "complex128": "std::complex<double>",
+    "float64": "double", "complex64": "float _Complex", "complex128": "double _Complex",
 }  # fmt: skip
 SIZES = (0, 1, 3, 16, 17, 1000)
 
@@ -32,7 +32,6 @@ def copies() -> Any:
             fr.Arg(f"to_{name}", dtype=name, shape="N", intent="inout", optional=True),
         ]
     source = f"""
-    #include <complex>
     #include <cstdint>
     void copies({", ".join(parameters)}, const double* last, int64_t* runs, long n) {{
       ++*runs;

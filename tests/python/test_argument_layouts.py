@@ -14,7 +14,7 @@ import pytest
 import ferrule as fr
 
 Array = np.ndarray[Any, Any]
-DTYPES = {"uint8": "uint8_t", "int16": "int16_t", "float32": "float", "complex128": "std::complex<double>"}
+DTYPES = {"uint8": "uint8_t", "int16": "int16_t", "float32": "float", "complex128": "double _Complex"}
 SIZES = ("N", "M", "K")
 FILL = 99  # what lies around the elements of a view
 
@@ -23,7 +23,6 @@ def double_source(c_type: str) -> str:
     """double1..double3(x, y): y = x + x over any strides."""
     strides = [f"long {array}{axis}" for array in "xy" for axis in range(3)]
     return f"""
-    #include <complex>
     #include <cstdint>
     template <class T> void loop(const T* x, T* y, const long* n, const long* s, const long* t) {{
       for (long i = 0; i < n[0]; ++i) for (long j = 0; j < n[1]; ++j) for (long k = 0; k < n[2]; ++k) {{

@@ -132,8 +132,11 @@ Outcome bind_element(const ArgPlan& arg, PyObject* object, void* slot, Problem& 
   return bound;
 }
 
+// Not one of objects: what it holds has no type of its own that was given.
 bool is_element(PyObject* object) {
-  return PyArray_Check(object) && PyArray_NDIM(reinterpret_cast<PyArrayObject*>(object)) == 0;
+  if (!PyArray_Check(object)) return false;
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  return PyArray_NDIM(array) == 0 && !PyArray_ISOBJECT(array);
 }
 
 // Weak: exactly Python's bool, int, float or complex. Strong: exactly the NumPy scalar of the dtype.
