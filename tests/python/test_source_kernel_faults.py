@@ -203,3 +203,47 @@ def test_a_wider_result_does_not_compile():
     for text in ("double f() { return 2.7; }", "long f() { return 7; }"):
         with pytest.raises(fr.BuildError, match="cannot convert"):
             fr.compile_source(text, signature)
+
+
+FRAME_NAMES = [
+    "state",
+    "call",
+    "run",
+    "run_alias",
+    "init",
+    "leave",
+    "exit",
+    "persistent",
+    "x0",
+    "module_facts",
+    "args",
+]
+LONG = [fr.Return("r", "int64", kind="scalar")]
+
+
+def test_functions_with_the_names_that_the_frame_has_inside():
+    text = "\n".join(f"long {name}() {{ return {place}; }}" for place, name in enumerate(FRAME_NAMES))
+    for name in ("state", "call", "run", "init", "x0"):
+        kernel = fr.compile_source(text, fr.Signature(name, returns=LONG, result="r")).load()
+        assert kernel() == FRAME_NAMES.index(name)
+
+
+@pytest.mark.parametrize(
+    "helper", ["static long {} = 5;", "struct {} {{ long n; }};", "namespace {} {{ long n; }}"]
+)
+def test_other_things_with_these_names(helper):
+    text = "\n".join(helper.format(name) for name in FRAME_NAMES)
+    signature = fr.Signature("f", [fr.Arg("a", shape="N")], returns=LONG, result="r")
+    kernel = fr.compile_source(f"{text}\nlong f(double* a, long n) {{ return n; }}", signature).load()
+    assert kernel(np.zeros(3)) == 3
+
+
+def test_init_and_exit_with_these_names():
+    text = "static int it; int* init() { return &it; } void leave(int*) {} long state(int* p) { return p == &it; }"
+    signature = fr.Signature(
+        "state", returns=LONG, result="r", parameters=["state"], init=fr.AuthorFunction("init", [], "state"),
+        exit=fr.AuthorFunction("leave", ["state"]),
+    )  # fmt: skip
+    kernel = fr.compile_source(text, signature).load()
+    assert kernel() == 1
+    kernel.finalize()
