@@ -473,3 +473,70 @@ def test_results_are_checked(integrate):
         kernel(lambda: 1.0)
     with pytest.raises(TypeError, match="missing 1 required positional argument"):
         kernel(lambda x: 0)
+
+
+def test_callables_of_refused_and_failed_calls_are_not_hoarded(integrate):
+    class Big:
+        def __init__(self):
+            self.memory = bytearray(1_000_000)
+
+    def closure(big, fails):
+        def cb(x):
+            if fails:
+                raise LookupError(len(big.memory))
+            return float(len(big.memory))
+
+        return cb
+
+    def call(cb, step):
+        if step % 4 == 0:
+            return integrate(cb, 0, 1, 2)
+        with pytest.raises((LookupError, TypeError, fr.UserError)):
+            integrate(*{1: (cb, "x"), 2: (cb, 0, 1, cb), 3: (cb, 0, 1, 2)}[step % 4])
+
+    for step in range(2000):
+        big = Big()
+        alive = weakref.ref(big)
+        call(closure(big, step % 4 == 3), step)
+        del big
+        assert alive() is None, step
+
+
+def test_ten_thousand_closures(integrate):
+    alive = []
+    for step in range(10_000):
+        marks = {step}  # what the closure holds
+        alive.append(weakref.ref(marked := lambda x, marks=marks: float(len(marks))))
+        assert integrate(marked, 0, 1, 1) == 1
+        del marked
+        assert alive.pop()() is None
+
+
+def test_a_callback_that_parallel_threads_share_with_calls_of_others(spread, integrate):
+    """Threads of two calls at once, each with its own list, one of which raises now and then."""
+    wrong = []
+
+    def work(k):
+        for step in range(10):
+            seen = []
+            spread(lambda i, seen=seen: seen.append(integrate(lambda x: i, 0, 1, 1)), 100, 4)
+            if sorted(seen) != list(range(100)):
+                wrong.append((k, step, len(seen)))
+
+            def fails(i):
+                if i == 50:
+                    raise KeyError(k)
+
+            try:
+                spread(fails, 100, 4)
+                wrong.append((k, step))
+            except KeyError as error:
+                if error.args != (k,):
+                    wrong.append(error.args)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

@@ -225,3 +225,54 @@ def test_safe_call_refuses_like_a_call(risky):
     with pytest.raises(ValueError, match="shares memory"):
         risky.safe_call(x, x, 0)
     np.testing.assert_array_equal(y, 1.0)
+
+
+def python_calls(call):
+    """How many Python functions are entered during a call."""
+    entered = []
+    sys.setprofile(lambda frame, event, _: entered.append(frame.f_code.co_name) if event == "call" else None)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return len(entered)
+
+
+def watching():
+    """Ways to watch calls, each as a context."""
+
+    @contextlib.contextmanager
+    def of_one(kernel):
+        registration = hooks.around_calls_of(kernel, recorder([]))
+        try:
+            yield
+        finally:
+            registration.remove()
+
+    return {
+        "hook": lambda kernel: hooks.around_calls(recorder([])),
+        "hook of one": of_one,
+        "profile": lambda kernel: fr.config(profile=True),
+        "do_not_execute": lambda kernel: fr.config(do_not_execute=True),
+        "hook that raises": lambda kernel: hooks.around_calls(recorder([], block=KeyError("no"))),
+    }
+
+
+@pytest.mark.parametrize("way", watching())
+def test_watching_costs_nothing_once_it_is_over(fill, way):
+    """A call that nobody watches enters no Python function, also after one was watched."""
+    out, a = np.zeros(3), np.ones(3)
+    twice(a)
+    calls = [lambda: fill(out, 1.0), lambda: fill(out, v=1.0)] + [lambda: twice(a)] * (way != "hook of one")
+
+    def unwatched():
+        return [python_calls(call) for call in calls]
+
+    assert unwatched() == [1] * len(calls)  # the lambda itself
+    for _ in range(3):
+        with watching()[way](fill):
+            for call in calls:
+                with contextlib.suppress(KeyError):
+                    assert python_calls(call) > 1
+        assert unwatched() == [1] * len(calls)
+    hooks.reset_timings()

@@ -3,6 +3,7 @@
 #include "../common/errors.h"
 #include "bind_args.h"
 #include "bind_kinds.h"
+#include "or_stay.h"
 #include "results.h"
 #include "small_buffer.h"
 
@@ -47,7 +48,9 @@ const ArgTarget* bind_straight_from(const Target& target, size_t first, PyObject
 int32_t run_without_gil(const Target& target, Fit fit, Frame& frame, FrCallCtx& ctx) {
   struct Unlocked {
     PyThreadState* const state = PyEval_SaveThread();
-    ~Unlocked() noexcept(false) { PyEval_RestoreThread(state); }  // it ends the thread after the interpreter's end
+    ~Unlocked() {
+      or_stay([&] { PyEval_RestoreThread(state); });
+    }
   };
   const Unlocked unlocked;
   return target.handle->run(frame, fit, ctx);

@@ -6,6 +6,7 @@
 #include "advice.h"
 #include "bind_args.h"
 #include "element_types.h"
+#include "or_stay.h"
 #include "results.h"
 #include "runtime/pool.h"
 #include "small_buffer.h"
@@ -51,8 +52,8 @@ int32_t Callables::region(void* self, const ParallelRegion& region) {
   struct Unlocked {
     Callables* own;
     PyThreadState* state = (own->holder_ = std::thread::id(), PyEval_SaveThread());
-    ~Unlocked() noexcept(false) {
-      PyEval_RestoreThread(state);
+    ~Unlocked() {
+      or_stay([&] { PyEval_RestoreThread(state); });
       own->keep_lock();
     }
   };
@@ -61,6 +62,10 @@ int32_t Callables::region(void* self, const ParallelRegion& region) {
 }
 
 int32_t Callables::enter(void* self, FrCallCtx*, int32_t arg, int32_t n, void* const* values, void* result) {
+  return or_stay([&] { return enter_python(self, arg, n, values, result); });
+}
+
+int32_t Callables::enter_python(void* self, int32_t arg, int32_t n, void* const* values, void* result) {
   const int64_t iteration = current_iteration();
   auto* own = static_cast<Callables*>(self);
   if (own->holder_ == std::this_thread::get_id()) return own->enter_locked(arg, n, values, result, iteration);

@@ -32,6 +32,7 @@ class Callables {
  private:
   static int32_t region(void* self, const ParallelRegion& region);
   static int32_t enter(void* self, FrCallCtx* ctx, int32_t arg, int32_t n, void* const* values, void* result);
+  static int32_t enter_python(void* self, int32_t arg, int32_t n, void* const* values, void* result);
   int32_t enter_locked(int32_t arg, int32_t n, void* const* values, void* result, int64_t iteration);
   bool call(int32_t arg, int32_t n, void* const* values, void* result);
   bool make_arguments(const CallbackPlan& plan, int32_t arg, void* const* values, PyObject** made);
