@@ -164,6 +164,20 @@ void add_ranges(const Signature& signature, Interface& made) {
   }
 }
 
+// Nothing is known of the author's loops: one operation for each element of the arrays. None where the function is
+// given Python objects, which are borrowed while the interpreter's lock is held.
+Expr estimated_work(const Interface& made) {
+  Expr work = 0;
+  for (const InterfaceArgument& a : made.arguments) {
+    if (a.kind == FR_ARG_OBJECT || (a.kind == FR_ARG_ARRAY && a.dtype == DType::Object)) return 0;
+    if (a.kind != FR_ARG_ARRAY) continue;
+    Expr elements = 1;
+    for (const Expr& extent : a.extents) elements = elements * extent;
+    work = work + elements;
+  }
+  return work;
+}
+
 void add_user_args(const Interface& made, const UserSlots& slots, std::vector<int32_t>& words) {
   for (const UserSlot& slot : slots) {
     if (slot.is_tuple) {
@@ -214,6 +228,7 @@ Interface interface_of(const Signature& signature) {
     made.return_names.push_back(r.name);
     made.return_records.push_back(r.record);
   }
+  made.work = estimated_work(made);
   const auto is_array = [](const InterfaceArgument& a) { return a.kind == FR_ARG_ARRAY; };
   for (int w = 0; !made.alias_safe && w < static_cast<int>(made.arguments.size()); ++w)
     for (int o = 0; o < static_cast<int>(made.arguments.size()); ++o)

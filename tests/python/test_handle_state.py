@@ -361,3 +361,48 @@ def test_the_signature_says_who_runs_meanwhile(release_gil):
 def test_a_wrong_release_gil():
     with pytest.raises(TypeError, match="'release_gil' is 'always'; it is 'auto', True or False."):
         fr.Signature("f", release_gil="always")
+
+
+GATE = """
+#include <stdint.h>
+int64_t met(volatile int64_t* gate, const double* x, int64_t patience, int64_t n) {
+  gate[0] = 1;
+  for (int64_t k = 0; k < patience; ++k)
+    if (gate[1]) return 1;
+  return 0;
+}"""
+
+
+@pytest.fixture(scope="module")
+def gated():
+    args = [fr.Arg("gate", dtype="int64", shape=2, intent="inout"), fr.Arg("x", shape="N"),
+            fr.Arg("patience", kind="scalar", dtype="int64")]  # fmt: skip
+    signature = fr.Signature("met", args, returns=[fr.Return("r", "int64", kind="scalar")], result="r")
+    return fr.compile_source(GATE, signature).load()
+
+
+@pytest.mark.parametrize(
+    ("mode", "elements", "meets"),
+    [
+        ("auto", 30_000, 1),
+        ("auto", 100, 0),
+        (True, 0, 1),
+        (True, 30_000, 1),
+        (False, 100, 0),
+        (False, 30_000, 0),
+    ],
+)
+def test_who_runs_during_a_call(gated, mode, elements, meets):
+    """Another thread answers within the call, or cannot."""
+    gated.release_gil = mode
+    gate, x = np.zeros(2, np.int64), np.zeros(elements)
+
+    def answers():
+        while not gate[0]:
+            pass
+        gate[1] = 1
+
+    other = threading.Thread(target=answers)
+    other.start()
+    assert gated(gate, x, 10**11 if meets else 10**7) == meets
+    other.join()

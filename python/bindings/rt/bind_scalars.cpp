@@ -121,24 +121,6 @@ Outcome bind_declared(const ArgPlan& arg, PyObject* object, bool strict, void* s
   return bind_declared_complex(arg, object, strict, slot, problem);
 }
 
-// A 0-d array stands for its element.
-Outcome bind_element(const ArgPlan& arg, PyObject* object, void* slot, Problem& problem) {
-  auto* array = reinterpret_cast<PyArrayObject*>(object);
-  PyObject* scalar = PyArray_Scalar(PyArray_DATA(array), PyArray_DESCR(array), object);
-  if (scalar == nullptr) return Outcome::Raised;
-  const Outcome bound = bind_declared(arg, scalar, false, slot, problem);
-  Py_DECREF(scalar);
-  if (bound == Outcome::Miss) problem.object = object;
-  return bound;
-}
-
-// Not one of objects: what it holds has no type of its own that was given.
-bool is_element(PyObject* object) {
-  if (!PyArray_Check(object)) return false;
-  auto* array = reinterpret_cast<PyArrayObject*>(object);
-  return PyArray_NDIM(array) == 0 && !PyArray_ISOBJECT(array);
-}
-
 // Weak: exactly Python's bool, int, float or complex. Strong: exactly the NumPy scalar of the dtype.
 Outcome bind_exact(const ArgPlan& arg, PyObject* object, void* slot, Problem& problem) {
   if (!arg.weak) {
@@ -162,13 +144,13 @@ Outcome store_number(const ArgPlan& arg, PyObject* object, bool strict, void* sl
 
 namespace {
 
-// Arrays of rank 0 count as their element.
+// Arrays of rank 0 count as their element, but not those of objects: what they hold has no type that was given.
 Outcome bind_converted(const ArgPlan& arg, PyObject* object, bool strict, void* slot, Problem& problem) {
-  if (!PyArray_Check(object) || strict || PyArray_NDIM(reinterpret_cast<PyArrayObject*>(object)) != 0)
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  if (strict || !PyArray_Check(object) || PyArray_NDIM(array) != 0 || PyArray_ISOBJECT(array))
     return bind_declared(arg, object, strict, slot, problem);
   const int masked = PyArray_CheckExact(object) ? 0 : is_masked_array(object);
   if (masked != 0) return masked < 0 ? Outcome::Raised : miss(problem, Wrong::Masked, arg.index, object);
-  auto* array = reinterpret_cast<PyArrayObject*>(object);
   PyObject* scalar = PyArray_Scalar(PyArray_DATA(array), PyArray_DESCR(array), object);
   if (scalar == nullptr) return Outcome::Raised;
   const Outcome bound = bind_declared(arg, scalar, false, slot, problem);
