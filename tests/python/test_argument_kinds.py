@@ -250,7 +250,8 @@ def test_arrays_of_objects():
     """
     args = [fr.Arg("o", dtype="object", shape="N")]
     kernel = load(source, "swap", args, returns=[fr.Return("out", "object", shape="N")])
-    values = np.array([object(), "b", [1]], dtype=object)
+    text = "text".upper()  # a single letter would have users elsewhere
+    values = np.array([object(), text, [1]], dtype=object)
     before = [sys.getrefcount(v) for v in values]
     got = kernel(values)
     assert got.dtype == object
