@@ -265,7 +265,7 @@ def test_sizes_beyond_64_bits():
     a, b, out = arrays()
     with pytest.raises(errors.UserOverflowError) as info:
         add3(a, b, out, N=2**70)
-    assert str(info.value) == "add3(): the size 'N' = 1180591620717411303424 is out of range for int64."
+    assert str(info.value) == "add3(): 'N' = 1180591620717411303424 is out of range for int64."
     assert (out == 7.0).all()
 
 

@@ -62,11 +62,11 @@ WRITTEN = "the program writes it, so make"
 MISTAKES: list[tuple[Any, type[Exception], str]] = [
     (np.ones(5), errors.UserValueError, "'N': a.shape[0] = 4, but c.shape[0] = 5."),
     (np.ones(0), errors.UserValueError, "'N': a.shape[0] = 4, but c.shape[0] = 0."),
-    (np.ones(4, "f4"), errors.UserTypeError, "'c' has dtype float32, but float64 is expected."),
-    (np.ones(4, "i8"), errors.UserTypeError, "'c' has dtype int64, but float64 is expected."),
+    (np.ones(4, "f4"), errors.UserTypeError, f"'c' has dtype float32, but float64 is expected; {WRITTEN} an array of that dtype."),
+    (np.ones(4, "i8"), errors.UserTypeError, f"'c' has dtype int64, but float64 is expected; {WRITTEN} an array of that dtype."),
     (
         np.ones(4, ">f8"), errors.UserTypeError,
-        f"'c' has dtype >f8 in foreign byte order, but native float64 is expected; {WRITTEN} the array in that dtype.",
+        f"'c' has dtype >f8 in foreign byte order, but native float64 is expected; {WRITTEN} an array of that dtype.",
     ),
     (
         np.ones((4, 1)), errors.UserValueError,
@@ -85,14 +85,14 @@ MISTAKES: list[tuple[Any, type[Exception], str]] = [
     (frozen(), errors.UserValueError, "'c' is read-only, but the program writes to it; pass a writable array."),
     (
         np.zeros(33, "u1")[1:].view("f8"), errors.UserValueError,
-        "'c' is not aligned: it begins 1 bytes past a multiple of its alignment (8 bytes items); "
+        "'c' is not aligned: it begins 1 byte past a multiple of 8, the alignment of its elements; "
         f"{WRITTEN} it an array of memory of its own.",
     ),
     (
         np.ma.ones(4), errors.UserTypeError,
-        "'c' is a masked array, whose mask would be ignored; the program writes it, so pass an array without a mask.",
+        "'c' is a masked array, whose mask would be ignored; pass c.data.",
     ),
-    ([1.0] * 4, errors.UserTypeError, "'c' is a list, but an array of dtype float64 is expected; pass numpy.asarray(c)."),
+    ([1.0] * 4, errors.UserTypeError, f"'c' is a list, but an array of dtype float64 is expected; {WRITTEN} an array of that dtype."),
     (None, errors.UserTypeError, "'c' is None, but an array of dtype float64 is expected."),
 ]  # fmt: skip
 
@@ -164,5 +164,11 @@ def test_what_is_no_array_is_refused_by_name(odd: Any, call: str, request: pytes
             assert str(caught.value).startswith(f"five(): '{name}' ")
             assert isinstance(caught.value, (TypeError, BufferError))
             if isinstance(odd, (list, tuple)):
-                assert str(caught.value).endswith(f"pass numpy.asarray({name}).")
+                dtype = "float32" if name == "b" else "float64"
+                advice = (
+                    f"{WRITTEN} an array of that dtype."
+                    if name in "ce"
+                    else f"pass numpy.asarray({name}, '{dtype}')."
+                )
+                assert str(caught.value).endswith(advice)
         assert name == "c" or (given["c"] == 7).all()

@@ -137,7 +137,7 @@ SCALARS = [
     bad("a text for a number", lambda: call(s.mix(), 1, "1", 1.0, True), TypeError, "a str"),
     bad("a 0-d array of floats for an int", lambda: call(s.mix(), np.array(1.5), 1.0, 1.0, True), TypeError, "integer"),
     bad("an array for a number", lambda: call(s.mix(), 1, x(), 1.0, True), TypeError, "ndarray"),
-    bad("an index that raises", lambda: call(s.mix(), Lying(), 1.0, 1.0, True), KeyError, "index", MIDDLE),
+    bad("an index that raises", lambda: call(s.mix(), Lying(), 1.0, 1.0, True), TypeError, "index", MIDDLE),
     bad("a strict NumPy scalar", lambda: call(s.strict(), np.int64(1), 1.0), TypeError, "strict_scalars"),
 ]  # fmt: skip
 

@@ -167,7 +167,7 @@ WORKSPACES = [
     bad("a workspace that is too small", lambda: call(given(scratch()), x(11)), ValueError, "80 bytes", MIDDLE),
     bad("a workspace that is misaligned", lambda: call(given(scratch(past=8)), x()), ValueError, "past a multiple", MIDDLE),
     bad("a workspace that is read-only", lambda: call(
-        s.backwards().load().set_workspace, "scratch", b"80"), BufferError, "writable", MIDDLE),
+        s.backwards().load().set_workspace, "scratch", b"80"), ValueError, "writable", MIDDLE),
     bad("an unknown workspace", lambda: call(
         s.backwards().load().set_workspace, "other", scratch()), ValueError, "no workspace", MIDDLE),
     bad("sizes of workspaces without a size", lambda: call(
@@ -178,7 +178,7 @@ WORKSPACES = [
 
 USER_CALLS = [
     good("user_call", lambda: call(s.shift().user_call, (np.zeros((3, 4)), (1, 2)), 2.0)),
-    bad("user_call with too few", lambda: call(s.shift().user_call, (np.zeros((3, 4)), (1, 2))), TypeError, "1 values"),
+    bad("user_call with too few", lambda: call(s.shift().user_call, (np.zeros((3, 4)), (1, 2))), TypeError, "1 value,"),
     bad("user_call without a tuple", lambda: call(s.shift().user_call, np.zeros((3, 4)), 2.0), TypeError, "tuple"),
     bad("user_call with another dtype", lambda: call(
         s.shift().user_call, (np.zeros((3, 4), "f4"), (1, 2)), 2.0), TypeError, "float32"),

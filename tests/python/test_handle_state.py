@@ -359,7 +359,7 @@ def test_the_signature_says_who_runs_meanwhile(release_gil):
 
 
 def test_a_wrong_release_gil():
-    with pytest.raises(TypeError, match="'release_gil' is 'always'; it is 'auto', True or False."):
+    with pytest.raises(TypeError, match=r"'release_gil' is 'always'; it is 'auto', True or False\."):
         fr.Signature("f", release_gil="always")
 
 

@@ -212,15 +212,21 @@ def test_written_memory_is_shared(kernel: Any, name: str, other: str) -> None:
     given = good()
     given[name] = given[other]
     before = snapshot(given)
-    pair = sorted([name, other], key=lambda n: (n in READ, NAMES.index(n)))
+    first, second = sorted([name, other], key=lambda n: (n in READ, NAMES.index(n)))
     with pytest.raises(VALUE) as failed:
         kernel(**given)
     text = str(failed.value)
     del failed
-    assert (
-        text
-        == f"layouts(): '{pair[0]}' is written and shares memory with '{pair[1]}'; pass a copy of '{pair[1]}'."
-    )
+    if second in READ:
+        assert (
+            text
+            == f"layouts(): '{first}' is written and shares memory with '{second}'; pass a copy of '{second}'."
+        )
+    else:
+        assert (
+            text
+            == f"layouts(): '{first}' and '{second}' are written and share memory; give each memory of its own."
+        )
     assert snapshot(given) == before
 
 
