@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "call/bind.h"
-#include "call/refuse.h"
+#include "call/failure.h"
 #include "load/module.h"
 #include "runtime/arena.h"
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/entries.h"
+#include "call/refuse.h"
 
 namespace ferrule {
 namespace {
