@@ -51,6 +51,15 @@ class Descriptor {
     out.line("}}  // namespace");
     out.blank();
     const std::string in = scope.empty() ? "" : scope + "::";
+    if (of_.stateless) {
+      out.line(
+          "// Any number of threads may run it at once: a run changes its arguments and what its FrCall points to.");
+    } else {
+      out.line(
+          "// init comes first and exit last, alone; between them any number of threads may run on one state at once, "
+          "and");
+      out.line("// what they share of it is for the author's functions to guard.");
+    }
     out.line("extern \"C\" {{");
     out.line("extern const FrModule {} __attribute__((visibility(\"default\")));", symbol);
     out.line("const FrModule {} = {{", symbol);

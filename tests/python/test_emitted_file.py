@@ -52,3 +52,15 @@ def test_the_file_opens_by_path(module: Path) -> None:
     assert kernel.facts["compiler"].startswith(("gcc", "clang"))
     with pytest.raises(fr.UserError, match="was loaded from a file alone"):
         kernel.source()
+
+
+def test_the_rules_for_threads_stand_in_the_file() -> None:
+    plain = fr.Signature("f")
+    state = fr.Signature("f", init=fr.AuthorFunction("begin"), parameters=["state"])
+    texts = [fr.program(doubled).compile(np.ones(3)).source]
+    texts += [
+        fr.compile_source(source, signature).source
+        for source, signature in (("void f() {}", plain), ("void begin() {} void f(void*) {}", state))
+    ]
+    assert ["Any number of threads may run it at once" in text for text in texts] == [True, True, False]
+    assert "between them any number of threads may run on one state at once" in texts[2]
