@@ -103,7 +103,7 @@ bool quick::take_integer(const QuickArg& arg, PyObject* object, int64_t* symbols
     *slot = object == Py_True;  // its first byte
     return PyBool_Check(object);
   }
-  if (!PyLong_CheckExact(object)) return false;
+  if (arg.kind == QuickArg::Kind::Array || !PyLong_CheckExact(object)) return false;
   int overflow = 0;
   *slot = PyLong_AsLongLongAndOverflow(object, &overflow);
   if (overflow != 0 || (arg.kind == QuickArg::Kind::Int32 && *slot != static_cast<int32_t>(*slot))) return false;
