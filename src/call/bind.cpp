@@ -141,9 +141,7 @@ void bind_none(const ArgPlan& arg, Frame& frame) {
 }
 
 bool written_array_overlaps(const CallPlan& plan, const Frame& frame) {
-  const auto bound = [&](const ArgPlan& arg) {
-    return arg.kind == FR_ARG_ARRAY && frame.arrays[arg.index].shape != nullptr;
-  };
+  const auto bound = [&](const ArgPlan& arg) { return is_given_array(arg, frame); };
   for (const ArgPlan& written : plan.args) {
     if (!bound(written) || !written.written) continue;
     for (const ArgPlan& other : plan.args) {

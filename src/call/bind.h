@@ -17,6 +17,12 @@ bool test_layout(const ArgPlan& arg, Frame& frame, const void* data, const int64
 // An argument that was left None: NULL for the module, and 0 for the symbols that it would give.
 void bind_none(const ArgPlan& arg, Frame& frame);
 
+// Whether the argument is an array, not None.
+inline bool is_given_array(const ArgPlan& arg, const Frame& frame) {
+  const bool without_axes = arg.rank == 0 && frame.pointers[arg.index] != nullptr;
+  return arg.kind == FR_ARG_ARRAY && (frame.arrays[arg.index].shape != nullptr || without_axes);
+}
+
 // The steps that are not made inline.
 bool make_step(const CallPlan& plan, const ArgPlan& arg, const Step& step, Frame& frame);
 

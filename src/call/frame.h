@@ -39,7 +39,7 @@ struct Mismatch {
   int64_t got;
 };
 
-// An array argument as it was given; `shape` is null for scalars and None.
+// An array argument as it was given; `shape` is null for scalars and None, and may be for arrays of rank 0.
 struct BoundArray {
   const int64_t* shape;
   const int64_t* byte_strides;

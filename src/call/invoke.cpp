@@ -130,7 +130,7 @@ void prepare_results(const CallPlan& plan, Frame& frame, Results& results) {
       result.memory = allocate_memory(sizeof(ScalarSlot));
       if (result.memory == nullptr) throw refuse(plan, "no memory for a scalar result.", Builtin::Memory);
       std::memset(result.memory.get(), 0, sizeof(ScalarSlot));
-    } else if (r.kind == FR_RETURN_ARGUMENT && frame.arrays[r.arg].shape != nullptr) {
+    } else if (r.kind == FR_RETURN_ARGUMENT && is_given_array(plan.args[static_cast<size_t>(r.arg)], frame)) {
       const ArgPlan& arg = plan.args[static_cast<size_t>(r.arg)];
       result.data = frame.pointers[r.arg];
       result.dtype = arg.dtype;

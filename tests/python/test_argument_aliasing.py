@@ -167,3 +167,29 @@ def test_writing_an_argument_that_is_captured_too(monkeypatch: pytest.MonkeyPatc
         np.testing.assert_array_equal(mine, numpys)
         native(mine := np.zeros(4))
         np.testing.assert_array_equal(mine[1:], numpys[:-1])
+
+
+def test_arrays_without_axes_overlap_too() -> None:
+    def add(out: Any, a: Any) -> None:
+        out[...] = a + out
+
+    native = fr.program(add)
+    for shape, where in (((), (...,)), ((3,), (1, ...)), ((2, 3), (1, 2, ...))):
+        for _ in range(2):
+            mine, numpys = np.ones(shape), np.ones(shape)
+            native(mine, mine[where])
+            add(numpys, numpys[where])
+            np.testing.assert_array_equal(mine, numpys)
+        native(mine := np.ones(shape), np.ones(()))
+        np.testing.assert_array_equal(mine, np.full(shape, 2.0))
+
+
+def test_memory_for_a_result_must_not_hold_an_argument_without_axes() -> None:
+    source = "void twice(const double* x, double* y) { *y = 0; *y = 2 * *x; }"
+    signature = fr.Signature("twice", [fr.Arg("x")], returns=[fr.Return("y")], allow_return_override=True)
+    twice = fr.compile_source(source, signature).load()
+    x = np.full((), 3.0)
+    with pytest.raises(ValueError, match="'y' takes a result and shares memory with 'x'"):
+        twice(x, y=x)
+    assert x == 3.0
+    assert twice(x, y=(y := np.zeros(()))) is y and y == 6.0

@@ -66,8 +66,8 @@ bool check_overlap(const Target& target, size_t index, PyArrayObject* array, Att
         return shared(plan.returns[other].declared->name);
   if ((plan.module->flags & FR_MODULE_ALIAS_SAFE) != 0 && plan.module->n_alias != 0) return true;
   for (const ArgPlan& arg : plan.args) {
+    if (!is_given_array(arg, attempt.frame)) continue;
     const BoundArray& bound = attempt.frame.arrays[arg.index];
-    if (arg.kind != FR_ARG_ARRAY || bound.shape == nullptr) continue;
     const Strided of_argument{static_cast<const char*>(attempt.frame.pointers[arg.index]), arg.item, arg.rank,
                               bound.shape, bound.byte_strides};
     if (meet(own, of_argument)) return shared(arg.declared->name);
