@@ -132,3 +132,16 @@ def test_no_int_is_an_array_of_a_program():
             double(number)
     double(y)
     assert y.tolist() == [4.0, 4.0, 4.0]
+
+
+def test_ints_that_python_does_not_write_out_are_refused_by_their_size(mixed):
+    @fr.program
+    def add(y, n):
+        y += n
+
+    with pytest.raises(OverflowError, match="'n', an int of 16610 bits, does not fit into 64 bits"):
+        add(np.ones(2), 10**5000)
+    args = good()
+    args[2] = 10**5000
+    with pytest.raises(OverflowError, match="'n' = an int of 16610 bits is out of range for int64"):
+        mixed(*args)

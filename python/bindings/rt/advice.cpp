@@ -21,6 +21,16 @@ std::string text_of_object(PyObject* text) {
   return result;
 }
 
+// Python refuses to write out the longest ints; null for anything else, with its error.
+PyObject* repr_of_long_int(PyObject* object) {
+  if (!PyErr_ExceptionMatches(PyExc_ValueError) || !PyLong_CheckExact(object)) return nullptr;
+  PyErr_Clear();
+  PyObject* bits = PyObject_CallMethod(object, "bit_length", nullptr);
+  PyObject* text = bits != nullptr ? PyUnicode_FromFormat("an int of %S bits", bits) : nullptr;
+  Py_XDECREF(bits);
+  return text;
+}
+
 // What is written must reach the caller's own memory, which no conversion does.
 constexpr const char* kWritten = "; the program writes it, so make an array of that dtype";
 
@@ -66,7 +76,9 @@ std::string described_object(PyObject* object) {
 }
 
 std::string short_repr(PyObject* object) {
-  std::string text = text_of_object(PyObject_Repr(object));
+  PyObject* shown = PyObject_Repr(object);
+  if (shown == nullptr) shown = repr_of_long_int(object);
+  std::string text = text_of_object(shown);
   if (text.size() <= 80) return text;
   size_t end = 77;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;  // not within a character

@@ -133,7 +133,9 @@ class Arguments:
         # A subclass, such as IntEnum, is a value of its own: what it computes is not known.
         if not static and type(value) is int:
             if not -(2**63) <= value < 2**63:
-                raise public.UserOverflowError(f"The argument '{name}' = {value} does not fit into 64 bits.")
+                bits = value.bit_length()  # Python refuses to write out the longest
+                given = f" = {value}" if bits <= 256 else f", an int of {bits} bits,"
+                raise public.UserOverflowError(f"The argument '{name}'{given} does not fit into 64 bits.")
             builder.scalar_argument(name, "int64", True)
             symbol = builder.argument_symbol(index)
             self.trace.sample[symbol] = int(value)
