@@ -61,6 +61,8 @@ def value_text(value: Any) -> str:
     """A text that is equal in every process exactly for equal values. Raises Unrecordable where there is none."""
     if value is MISSING:
         return "missing"
+    if type(value) is int and value.bit_length() > 256:
+        return f"int:{value:#x}"  # Python refuses to write out the longest in tens
     if type(value) in _NUMBERS:
         return f"{type(value).__name__}:{value!r}"
     if isinstance(value, np.generic):

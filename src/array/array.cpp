@@ -64,7 +64,9 @@ Array make_array(DType dtype, std::vector<int64_t> shape) {
   if (shape.size() > static_cast<size_t>(kMaxRank))
     throw user_error(fmt::format("An array has at most {} axes, got {}.", kMaxRank, shape.size()));
   for (const int64_t extent : shape)
-    if (extent < 0) throw user_error(fmt::format("Extents are not negative, got ({}).", fmt::join(shape, ", ")));
+    if (extent < 0)
+      throw user_error(
+          fmt::format("Extents are not negative, got ({}{}).", fmt::join(shape, ", "), shape.size() == 1 ? "," : ""));
   const int64_t bytes = dense_bytes(dtype, static_cast<int>(shape.size()), shape.data());
   if (bytes < 0)
     throw user_error(fmt::format("An array of shape ({}) has more than 2**63 bytes.", fmt::join(shape, ", ")));

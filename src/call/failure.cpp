@@ -1,8 +1,11 @@
 #include "call/failure.h"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <cctype>
+#include <exception>
+#include <new>
 
 #include "base/entries.h"
 #include "base/error_code.h"
@@ -94,6 +97,20 @@ Error end_failure(const CallPlan& plan, const char* end, int32_t status, const s
     return user_error(fmt::format("{}(): '{}' failed with status {}.", name, end, status), Builtin::Runtime);
   return user_error(fmt::format("{}(): '{}' {}.", name, end, own_failure(*plan.module, status, text)),
                     Builtin::Runtime);
+}
+
+void throw_of_program(const CallPlan& plan) try { throw; } catch (const Error&) {
+  throw;
+} catch (const std::bad_alloc&) {
+  throw;
+} catch (const abi::__forced_unwind&) {
+  throw;
+} catch (const std::exception& thrown) {
+  throw user_error(fmt::format("{}(): the native function threw an exception: {}.", plan.module->name, thrown.what()),
+                   Builtin::Runtime);
+} catch (...) {
+  throw user_error(fmt::format("{}(): the native function threw what is no std::exception.", plan.module->name),
+                   Builtin::Runtime);
 }
 
 Error run_failure(const CallPlan& plan, int32_t status, const FrCallCtx& ctx, const std::vector<ErrorSite>& sites) {

@@ -27,6 +27,10 @@ Error persistent_failure(const CallPlan& plan, int32_t symbol, int64_t kept, int
 // The error for a status that is not FR_OK: what ctx recorded, or the number itself.
 Error run_failure(const CallPlan& plan, int32_t status, const FrCallCtx& ctx, const std::vector<ErrorSite>& sites);
 
+// To be called while an exception is in flight that left the module's code: throws it as an error of the program.
+// Errors of ours, a failed allocation and the end of a thread pass as they are.
+[[noreturn, gnu::cold]] void throw_of_program(const CallPlan& plan);
+
 // Whether the program itself gave the status, not its host or frame.
 inline bool is_own_status(int32_t status) { return status < 0 || status >= FR_STATUS_USER; }
 

@@ -25,10 +25,13 @@ Handle::Handle(std::shared_ptr<const Module> module)
       host_(host_table()),
       workspaces_(plan_.workspaces.size()) {}
 
-// The status of `exit` has nobody to go to here; finalize() reports it.
+// What `exit` gives or throws has nobody to go to here; finalize() reports it.
 Handle::~Handle() {
   std::string text;
-  end(text);
+  try {
+    end(text);
+  } catch (const Error&) {
+  }
 }
 
 void Handle::initialize(const int64_t* symbols) {
@@ -49,7 +52,12 @@ void Handle::initialize(const int64_t* symbols) {
   kept_.clear();
   for (const int32_t s : plan_.persistent) kept_.push_back(symbols[s]);
   const bool all = plan_.persistent.empty();
-  int32_t status = module_->descriptor().init(&state_, host_, all ? symbols : kept_.data());
+  int32_t status = FR_OK;
+  try {
+    status = module_->descriptor().init(&state_, host_, all ? symbols : kept_.data());
+  } catch (...) {
+    throw_of_program(plan_);
+  }
   std::string text;
   status = take_error(*plan_.module, nullptr, status, text);
   initialized_ = status == FR_OK;
@@ -78,12 +86,17 @@ int32_t Handle::end(std::string& text) {
   const std::unique_lock lock(state_mutex_);
   if (!initialized_) return FR_OK;
   initialized_ = false;
-  const int32_t status = module_->descriptor().exit(std::exchange(state_, nullptr));
+  int32_t status = FR_OK;
+  try {
+    status = module_->descriptor().exit(std::exchange(state_, nullptr));
+  } catch (...) {
+    throw_of_program(plan_);
+  }
   return take_error(*plan_.module, nullptr, status, text);
 }
 
 int32_t Handle::enter(FrRun entry, const FrCall& call) const {
-  const int32_t status = entry(state_, &call);
+  const int32_t status = run_module(entry, state_, call);
   if (!plan_.takes_errors || (call.ctx->extras != nullptr && call.ctx->extras->leaves_errors)) return status;
   std::string text;
   const int32_t taken = take_error(*plan_.module, state_, status, text);

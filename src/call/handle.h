@@ -38,13 +38,13 @@ class Handle {
   // `ctx`, with an error that the program recorded of itself, which is taken unless ctx's extras say otherwise. An
   // arena that cannot be had is recorded in `ctx` like an error of the run. Throws, before the module is entered, for a
   // workspace that is missing, too small, misaligned or in use by another call, and for a persistent symbol of another
-  // value than at initialisation, and where `init` fails.
+  // value than at initialisation, where `init` fails, and for an exception that the program throws.
   int32_t run(Frame& frame, Fit fit, FrCallCtx& ctx) {
     const FrRun entry = fit == Fit::RunAlias ? plan_.module->run_alias : plan_.module->run;
     FrCall call;
     fill_call(call, frame.pointers, frame.symbols, ctx, host_);
     if (fit == Fit::RunAlias ? plan_.direct_alias : plan_.direct) [[likely]]
-      return entry(nullptr, &call);
+      return run_module(entry, nullptr, call);
     return run_prepared(frame, call, entry, fit);
   }
 
@@ -78,6 +78,13 @@ class Handle {
     int64_t bytes = 0;
   };
 
+  int32_t run_module(FrRun entry, void* state, const FrCall& call) const {
+    try {
+      return entry(state, &call);
+    } catch (...) {
+      throw_of_program(plan_);
+    }
+  }
   bool evaluates_long(const Frame& frame) const;
   void check_persistent(const int64_t* symbols) const;  // state_mutex_ is held
   int32_t run_with_workspaces(const Frame& frame, FrCall& call, FrRun entry);

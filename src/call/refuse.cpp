@@ -247,7 +247,7 @@ std::string sentence(const CallPlan& plan, const Frame& frame) {
     case Reason::Negative: {
       const FrSymbol& symbol = symbol_at(plan, m.index);
       const std::string source = source_text(plan, symbol);
-      return source == symbol.name
+      return source == symbol.name || comes_of_none(plan, frame, m.index)
                  ? fmt::format("'{}' is {}, but it must not be negative.", symbol.name, m.got)
                  : fmt::format("'{}' from {} is {}, but it must not be negative.", symbol.name, source, m.got);
     }

@@ -221,3 +221,61 @@ def test_the_record_is_part_of_the_signature():
     assert fr.Signature.from_json(one.to_json()) == one
     assert fr.Signature("f", error=fr.AuthorFunction("take", [], "text")) != one
     assert fr.Signature("f") != fr.Signature("f", error_check=False)
+
+
+THROWS = """
+#include <new>
+#include <stdexcept>
+static void fail(long how) {
+  if (how == 1) throw std::runtime_error("boom");
+  if (how == 2) throw 42;
+  if (how == 3) throw std::bad_alloc();
+}
+void quick(double* y, long how) { fail(how); y[0] += 1; }
+double gives(double* y, long how) { fail(how); return y[0] += 1; }
+void* begin(long how) { fail(how); return new long(1); }
+void stop(void*) { fail(1); }
+double with_state(void*, double* y, long how) { return gives(y, how); }
+"""
+BOOM = "the native function threw an exception: boom."
+THROWN = [
+    (1, RuntimeError, BOOM), (2, RuntimeError, "the native function threw what is no std::exception."),
+    (3, MemoryError, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("release_gil", ["auto", True])
+@pytest.mark.parametrize("name", ["quick", "gives", "with_state"])
+@pytest.mark.parametrize(("how", "error", "text"), THROWN)
+def test_an_exception_of_the_author_is_an_error(name, how, error, text, release_gil):
+    args = [fr.Arg("y", shape=1, intent="inout"), fr.Arg("how", kind="scalar", dtype="int64")]
+    options = {}
+    if name != "quick":
+        options = {"returns": [fr.Return("r", kind="scalar")], "result": "r"}
+    if name == "with_state":
+        options |= {"init": fr.AuthorFunction("start", [], "state"), "parameters": ["state", "y", "how"]}
+    source = THROWS + "void* start() { return begin(0); }"
+    kernel = fr.compile_source(source, fr.Signature(name, args, **options)).load()
+    kernel.release_gil = release_gil
+    y = np.zeros(1)
+    for _ in range(2):
+        with pytest.raises(error) as failed:
+            kernel(y, how)
+        assert text is None or str(failed.value) == f"{name}(): {text}"
+    kernel(y, 0)
+    assert y[0] == 1
+
+
+def test_exceptions_of_both_ends_are_errors():
+    signature = fr.Signature(
+        "with_state", [fr.Arg("y", shape="N", intent="inout"), fr.Arg("how", kind="scalar", dtype="int64")],
+        returns=[fr.Return("r", kind="scalar")], result="r", parameters=["state", "y", "how"],
+        init=fr.AuthorFunction("begin", ["N"], "state"), exit=fr.AuthorFunction("stop", ["state"]), persistent=["N"],
+    )  # fmt: skip
+    kernel = fr.compile_source(THROWS, signature).load()
+    with pytest.raises(RuntimeError, match="boom"):
+        kernel(np.zeros(1), 0)
+    assert kernel(np.zeros(5), 0) == 1
+    with pytest.raises(RuntimeError, match="boom"):
+        kernel.finalize()
+    assert kernel(np.zeros(6), 0) == 1

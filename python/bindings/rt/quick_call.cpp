@@ -130,6 +130,14 @@ quick::Scratch* quick::make_scratch() {
   return scratch = owner.owned.get();
 }
 
+PyObject* quick::thrown(const Target& target, Scratch& used) try {
+  used.ctx.clear();
+  throw_of_program(target.plan());
+} catch (...) {
+  raise_current_exception();
+  return nullptr;
+}
+
 PyObject* quick::end(const Target& target, int32_t status, Scratch& used) try {
   if (status == FR_OK || (!target.error_check && is_own_status(status))) {
     used.ctx.clear();

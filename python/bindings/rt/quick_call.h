@@ -53,6 +53,9 @@ bool take_integer(const QuickArg& arg, PyObject* object, int64_t* symbols, int64
 // What a run that did not simply succeed comes to; `used` is as before afterwards.
 [[gnu::cold]] PyObject* end(const Target& target, int32_t status, Scratch& used);
 
+// The same for a run that an exception left, which is in flight.
+[[gnu::cold]] PyObject* thrown(const Target& target, Scratch& used);
+
 // Whether no byte is in both.
 [[gnu::always_inline]] inline bool apart(const void* a, uint64_t a_bytes, const void* b, uint64_t b_bytes) {
   const uint64_t from_a = reinterpret_cast<uintptr_t>(b) - reinterpret_cast<uintptr_t>(a);
@@ -120,7 +123,12 @@ template <Vectorcall otherwise>
       return otherwise(self, args, nargsf, kwnames);
   use->pointers[i] = nullptr;  // of the result None
   use->ctx.module = own.module;
-  const int32_t status = own.run(nullptr, &use->call);
+  int32_t status;
+  try {
+    status = own.run(nullptr, &use->call);
+  } catch (...) {
+    return quick::thrown(target, *use);
+  }
   if (status != FR_OK || use->ctx.extras != nullptr) [[unlikely]]
     return quick::end(target, status, *use);
   Py_RETURN_NONE;
