@@ -41,7 +41,7 @@ def _kind(value: Any) -> str:
     try:
         return warm.value_text(value)
     except warm.Unrecordable:
-        return f"{type(value).__module__}.{type(value).__qualname__}"
+        return warm.qualified(type(value))
 
 
 def _share_memory(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> bool:

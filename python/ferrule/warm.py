@@ -38,6 +38,12 @@ class Unrecordable(Exception):
     """A value that no text can tell apart from others in another process."""
 
 
+def qualified(named: Any) -> str:
+    """Module and name of a class or function; a script has one name, also in the processes that it spawns."""
+    module = "__main__" if named.__module__ == "__mp_main__" else named.__module__
+    return f"{module}.{named.__qualname__}"
+
+
 def code_text(code: types.CodeType) -> str:
     """What a function does, blind to file names and lines; nested functions included."""
     parts = [
@@ -68,7 +74,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, np.generic):
         return f"{value.dtype.str}:{value.tobytes().hex()}"
     if isinstance(value, enum.Enum):
-        return f"enum:{type(value).__module__}.{type(value).__qualname__}.{value.name}"
+        return f"enum:{qualified(type(value))}.{value.name}"
     if isinstance(value, np.dtype):
         return f"dtype:{value.str}"
     if type(value) in (tuple, list):
@@ -83,8 +89,8 @@ def value_text(value: Any) -> str:
     if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc, type(np.where))):
         return f"{type(value).__name__}:{value.__name__}"
     if isinstance(value, type):
-        return f"type:{value.__module__}.{value.__qualname__}"
-    raise Unrecordable(f"{type(value).__module__}.{type(value).__qualname__}")
+        return f"type:{qualified(value)}"
+    raise Unrecordable(qualified(type(value)))
 
 
 def snapshot(value: Any) -> Any:

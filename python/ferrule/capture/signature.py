@@ -14,6 +14,7 @@ import numpy as np
 
 from ferrule import _compiler as ir
 from ferrule import errors as public
+from ferrule.warm import qualified
 
 from . import constants
 from .operands import MAX_RANK, check_dtype
@@ -314,7 +315,7 @@ def _description(value: Any) -> str:
     if isinstance(value, np.dtype):
         return f"dtype {value.str}"
     if isinstance(value, (int, float, str)):  # an enumeration, a bool of NumPy's, a subclass
-        return f"{type(value).__module__}.{type(value).__qualname__} {value!r}"
+        return f"{qualified(type(value))} {value!r}"
     if isinstance(value, (type, FunctionType, BuiltinFunctionType)):
-        return f"{value.__module__}.{value.__qualname__}"
-    return f"{type(value).__module__}.{type(value).__qualname__}"
+        return qualified(value)
+    return qualified(type(value))
