@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
+from collections.abc import Callable
 from typing import Any
 
 from ferrule import _rt, session
-from ferrule.errors import UserValueError
+from ferrule.by_value import find
+from ferrule.errors import IncompatibleArtifact, UserValueError
 from ferrule.kernel import Kernel
 
 # Modules up to this size travel inside a pickle; larger ones as a reference into the store.
 _BY_VALUE_LIMIT = 1 << 20
 
+# Where errors of a run come from: (location, message) of each site.
+Sites = tuple[tuple[str, str], ...]
+
+# The folders in "/home/me/prog.py:3 (called at /home/me/other.py:7)".
+_FOLDERS = re.compile(r"(?:(?<=^)|(?<= \(called at ))(?:[^():]*/)")
+
 
 class Artifact:
     """A compiled program as a frozen value. Equality, hash and Dask's token are its key.
 
-    Pickles by value while the module is small, so that it loads where no store has it.
+    Pickles by value while the module is small, so that it loads where no store has it; `by_reference` and `by_value`
+    choose another form.
     """
 
-    __slots__ = ("_sites", "_value")
+    __slots__ = ("_form", "_sites", "_value")
 
-    def __init__(self, value: Any, sites: tuple[tuple[str, str], ...] = ()) -> None:
+    def __init__(self, value: Any, sites: Sites = (), form: str = "auto") -> None:
         self._value = value
         self._sites = sites
+        self._form = form
 
     @property
     def key(self) -> str:
@@ -52,24 +64,51 @@ class Artifact:
     @property
     def signature(self) -> str:
         """Arguments, their types and the results, as text."""
-        return self.load().signature
+        return self._kernel().signature
 
-    def load(self, *, rebuild: bool = True) -> Kernel:
-        """Map the module and return its Kernel.
+    @property
+    def device(self) -> str:
+        """The device that the module runs on: 'cpu'."""
+        device: str = self._binding().get("device", "cpu")
+        return device
 
-        Looks in this process, the store, the value itself; where none has it, or this host cannot run it, it is built
-        again from its source unless `rebuild` is False. Raises IncompatibleArtifact with all that was tried.
+    @property
+    def adapter(self) -> str | None:
+        """'module:qualname' of the callable that `load` applies to the kernel; None where there is none."""
+        adapter: str | None = self._binding().get("adapter")
+        return adapter
+
+    @property
+    def folder(self) -> str | None:
+        """The folder of its files in a store that this process uses; None where none of them has it."""
+        for each in session.known_stores():
+            path = os.path.join(each.root, "v1", self.key[:2], self.key[2:])
+            if os.path.isdir(path):
+                return path
+        return None
+
+    def _binding(self) -> dict[str, Any]:
+        binding = json.loads(self.manifest)["binding"]
+        content: dict[str, Any] = json.loads(binding) if isinstance(binding, str) else binding
+        return content
+
+    def load(self, *, rebuild: bool = True) -> Any:
+        """Map the module and return its Kernel, a handle of its own, or what the artifact's adapter makes of it.
+
+        Looks in this process, the store, the value itself, read-only stores; where none has it, or this host cannot run
+        it, it is built again from its source unless `rebuild` is False. Raises IncompatibleArtifact with all that was
+        tried, UserValueError for an adapter that this process cannot import.
         """
-        from ferrule.errors import IncompatibleArtifact
+        adapter = None if self.adapter is None else _adapter(self.name, self.adapter)
+        kernel = self._kernel(rebuild)
+        return kernel if adapter is None else adapter(kernel)
 
-        try:
-            kernel = session.load_kernel(self._value, self._sites)
-        except IncompatibleArtifact:
-            if not rebuild:
-                raise
-            compiler = session.BuildSettings.current().compiler
-            value = self._value.rebuild(session.store(), compiler=compiler, include_dir=session.include_dir())
-            kernel = session.load_kernel(value, self._sites)
+    def _kernel(self, rebuild: bool = True) -> Kernel:
+        if self.device != "cpu":
+            raise IncompatibleArtifact(
+                f"Artifact '{self.name}' is for device '{self.device}', but this library runs 'cpu'."
+            )
+        kernel = session.load_kernel(self._value, self._sites, rebuild=rebuild)
         kernel.artifact = self
         return kernel
 
@@ -99,18 +138,72 @@ class Artifact:
     def __dask_tokenize__(self) -> str:
         return self.key
 
+    def __copy__(self) -> Artifact:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Artifact:
+        return self
+
+    def by_reference(self) -> Artifact:
+        """The same without its module, for where the store, or a compiler, is at hand."""
+        return Artifact(self._value.by_reference(), self._sites, form="reference")
+
+    def by_value(self) -> Artifact:
+        """The same with its module, however large. Raises IncompatibleArtifact where no store has the module."""
+        return Artifact(Artifact(self._value, form="value")._embedded(), self._sites, form="value")
+
+    def to_pickle(self) -> bytes:
+        """The text that a pickle carries, in the form that was asked for; without one, by value while it is small."""
+        if self._form == "value" or (self._form == "auto" and self._module_size() <= _BY_VALUE_LIMIT):
+            value = self._embedded()
+        else:
+            value = self._value.by_reference()
+        data: bytes = value.to_bytes()
+        return data
+
+    def _embedded(self) -> Any:
+        """The value with its module, which may be in a store that was the process's own earlier."""
+        try:
+            return self._value.embed(session.store())
+        except IncompatibleArtifact:
+            for each in session.known_stores():
+                if each.contains(self.key):
+                    return self._value.embed(each)
+            if self._form == "value":
+                raise
+            return self._value.by_reference()  # its source can be built again
+
+    def _module_size(self) -> int:
+        size: int = json.loads(self.manifest)["files"]["module.so"]["size"]
+        return size
+
+    @staticmethod
+    def from_pickle(data: bytes, sites: Sites = (), form: str = "auto") -> Artifact:
+        """The artifact of such a text. Reads no file and maps nothing."""
+        return Artifact(_rt.Artifact.from_bytes(data), sites, form)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        embedded = self._value.embed(session.store())
-        value = (
-            embedded
-            if len(embedded.module_bytes(session.store())) <= _BY_VALUE_LIMIT
-            else self._value.by_reference()
-        )
-        return _restore, (value.to_bytes(), self._sites)
+        return _restore, (self.to_pickle(), json.dumps(portable_sites(self._sites)), self._form)
 
     def __repr__(self) -> str:
         return f"<Artifact '{self.name}' {self.key[:16]}>"
 
 
-def _restore(data: bytes, sites: tuple[tuple[str, str], ...]) -> Artifact:
-    return Artifact(_rt.Artifact.from_bytes(data), sites)
+def portable_sites(sites: Sites) -> Sites:
+    """Sites with the names of the user's files alone: the folders are the maker's."""
+    return tuple((_FOLDERS.sub("", location), what) for location, what in sites)
+
+
+def _restore(data: bytes, sites: str, form: str) -> Artifact:
+    return Artifact.from_pickle(data, tuple((location, what) for location, what in json.loads(sites)), form)
+
+
+def _adapter(name: str, path: str) -> Callable[[Kernel], Any]:
+    module, _, qualname = path.partition(":")
+    try:
+        found: Callable[[Kernel], Any] = find(module, qualname)
+    except (ImportError, AttributeError) as error:
+        raise UserValueError(
+            f"Artifact '{name}' cannot be loaded: its adapter '{path}' cannot be imported ({error})."
+        ) from error
+    return found

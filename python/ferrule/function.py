@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import pickle
 from collections.abc import Callable
 from typing import Any
 
+from ferrule import _rt, by_value, carried
 from ferrule.artifact import Artifact
 from ferrule.errors import Unsupported, UserTypeError, warn
 from ferrule.foreign import as_ndarrays, with_originals
 from ferrule.kernel import Kernel
 from ferrule.options import Options
-from ferrule.specialise import Carried, Specialised
+from ferrule.specialise import Specialised
 
 
 class Function(Specialised):
@@ -23,6 +23,7 @@ class Function(Specialised):
     Behaves as the plain function to `inspect`, as a method and to `functools`; `__wrapped__` is the plain function.
     """
 
+    __slots__ = ("_fallback_reason", "_inner")
     __name__: str
     __qualname__: str
 
@@ -36,7 +37,9 @@ class Function(Specialised):
         super().__init__(fn, options)
         self._fallback_reason: str | None = None
         # A checked function has no specialisations of its own, so that every call comes to _miss.
-        self._inner = Function(fn, options.without_check()) if options.value("check") else None
+        self._inner: Function | None = (
+            Function(fn, options.without_check()) if options.value("check") else None
+        )
         functools.update_wrapper(self, fn)
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -69,36 +72,42 @@ class Function(Specialised):
         self._fallback_reason = reason
         warn(f"'{self.__name__}' runs as Python: {reason}")
 
-    def compile(self, *sample: Any, target: str | None = None, **sample_kw: Any) -> Artifact:
+    def compile(
+        self, *sample: Any, target: str | None = None, adapter: str | None = None, **sample_kw: Any
+    ) -> Artifact:
         """The artifact for a sample of arguments; without one, for the annotations. Nothing is run.
 
+        adapter: 'module:qualname' of a callable that `Artifact.load` gives the kernel to, and whose result it returns.
         Raises UserTypeError where there is neither, BuildError where the C++ compiler fails.
         """
         if self._inner is not None:
-            return self._inner.compile(*sample, target=target, **sample_kw)
+            return self._inner.compile(*sample, target=target, adapter=adapter, **sample_kw)
+        own_target = self._options.value("target")
+        is_own = adapter is None and target in (None, own_target)
         with self._lock:
             if self._is_annotated():
                 if sample or sample_kw:
                     raise UserTypeError(f"'{self.__name__}' is annotated, so compile() takes no sample.")
-                if target is None or target == self._options.value("target"):
+                if is_own:
                     return self._artifacts[self._make_annotated()]
                 from ferrule import capture
 
                 captured = capture.capture_annotated(self._fn, self._options.for_capture())
-                return self._compile_only(captured, target)
+                return self._compile_only(captured, target or own_target, adapter)
             sample, sample_kw, _ = as_ndarrays(self._fn, sample, sample_kw)
             if not sample and not sample_kw and inspect.signature(self._fn).parameters:
                 raise UserTypeError(
                     f"'{self.__name__}' has no annotations; give compile() a sample of its arguments, or annotate them"
                     ' such as a: fr.float64["N", "M"].'
                 )
-            if target is None or target == self._options.value("target"):
+            if is_own:
                 return self._artifacts[self._find_or_make(sample, sample_kw)]
             from ferrule import capture
 
             return self._compile_only(
                 capture.capture(self._fn, sample, sample_kw, self._options.for_capture()),
-                target,
+                target or own_target,
+                adapter,
             )
 
     @property
@@ -169,29 +178,63 @@ class Function(Specialised):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """By module and qualified name, with the artifacts and records of its specialisations."""
-        module, name = self.__module__, self.__qualname__
-        try:
-            found = _imported(module, name)
-        except (ImportError, AttributeError):
-            found = None
-        if found is not self:
-            raise pickle.PicklingError(
-                f"'{name}' cannot be pickled, since '{module}' does not have it under this name. Define it at the top of a"
-                " module, or pickle the artifact that its compile() returns."
-            )
-        return _restore, (module, name, (self._inner or self)._for_pickle())
+        """With the artifacts and records of its specialisations: by module and name, or with the plain function's source.
+
+        The second form is for what no other process could import: functions of a script or notebook, of a function, or
+        replaced under their name.
+        """
+        brought = carried.to_bytes((self._inner or self)._for_pickle())
+        depth = _depth(self)
+        if depth is not None:
+            where = self.__module__, self.__qualname__, depth, carried.code_digest(self._fn)
+            return _restore, (*where, brought)
+        # The state comes after the object, so that a function that names itself among its globals is no endless pickle.
+        return _blank, (), (by_value.to_bundle(self._fn), self._options, brought)
+
+    def __setstate__(self, state: tuple[by_value.Bundle, Options, bytes]) -> None:
+        bundle, options, brought = state
+        Function.__init__(self, by_value.from_bundle(bundle), options)
+        (self._inner or self)._carry(carried.from_bytes(brought))
+
+    def __dask_tokenize__(self) -> str:
+        """One text for all functions that do the same, in every process."""
+        if _depth(self) is not None:
+            parts = f"{self.__module__}\n{self.__qualname__}\n{carried.code_digest(self._fn)}".encode()
+        else:
+            parts = pickle.dumps(by_value.to_bundle(self._fn), 5)
+        digest: str = _rt.sha256_hex(parts + self._options.text().encode())
+        return digest
 
     def __repr__(self) -> str:
         return f"<ferrule.Function {self.__qualname__}, {len(self._specialisations())} specialisations>"
 
 
-def _imported(module: str, name: str) -> Any:
-    return functools.reduce(getattr, name.split("."), importlib.import_module(module))
+def _depth(function: Function) -> int | None:
+    """How many decorators lie above the function where its module has it; None where another process cannot import it."""
+    if function.__module__ in (None, "__main__", "__mp_main__"):
+        return None
+    try:
+        found = by_value.find(function.__module__, function.__qualname__)
+    except (ImportError, AttributeError):
+        return None
+    depth = 0
+    while found is not function:
+        found = getattr(found, "__wrapped__", None)
+        if found is None or (isinstance(found, Function) and found is not function):
+            return None
+        depth += 1
+    return depth
 
 
-def _restore(module: str, name: str, carried: list[Carried]) -> Any:
-    function = _imported(module, name)
-    if isinstance(function, Function):
-        (function._inner or function)._carry(carried)
-    return function
+def _blank() -> Function:
+    return Function.__new__(Function)
+
+
+def _restore(module: str, name: str, depth: int, code: str, brought: bytes) -> Any:
+    found = by_value.find(module, name)
+    for _ in range(depth):
+        found = getattr(found, "__wrapped__", None)
+    # What was made of other code than this is of no use here.
+    if isinstance(found, Function) and carried.code_digest(found._fn) == code:
+        (found._inner or found)._carry(carried.from_bytes(brought))
+    return found

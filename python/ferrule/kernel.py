@@ -16,6 +16,7 @@ class Kernel(_rt.Kernel):
     """
 
     artifact: Any = None
+    _program: Any = None
 
     def safe_call(self, *args: Any, **kwargs: Any) -> Any:
         """The call in a process of its own on shared memory, some milliseconds slower.
@@ -27,6 +28,33 @@ class Kernel(_rt.Kernel):
 
         return safe_call(self, args, kwargs)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As its artifact: what is loaded from the pickle is a new handle."""
+        if self.artifact is None:
+            import pickle
+
+            raise pickle.PicklingError(
+                f"'{self.name}' was loaded from a file alone; pickle the artifact that it was made from."
+            )
+        return _load, (self.artifact,)
+
+    @property
+    def program(self) -> Any:
+        """The program that the kernel was compiled from, a copy of this handle's own; a source kernel's Signature."""
+        if self._program is None:
+            binding = self._binding()
+            if "signature" in binding:
+                import json
+
+                from ferrule.signature import Signature
+
+                self._program = Signature.from_json(json.dumps(binding["signature"]))
+            else:
+                from ferrule import _compiler
+
+                self._program = _compiler.parse_program(self._program_text())
+        return self._program
+
     def _require_artifact(self) -> Any:
         if self.artifact is None:
             raise UserError(f"'{self.name}' was loaded from a file alone, so its source is not known.")
@@ -37,14 +65,12 @@ class Kernel(_rt.Kernel):
         source: str = self._require_artifact().source
         return source
 
-    def _program_text(self) -> str:
-        import json
+    def _binding(self) -> dict[str, Any]:
+        binding: dict[str, Any] = self._require_artifact()._binding()
+        return binding
 
-        manifest = json.loads(self._require_artifact().manifest)
-        binding = manifest["binding"]
-        if isinstance(binding, str):
-            binding = json.loads(binding)
-        text: str | None = binding.get("program")
+    def _program_text(self) -> str:
+        text: str | None = self._binding().get("program")
         if text is None:
             raise UserError(
                 f"'{self.name}' was compiled from source text and has no intermediate representation."
@@ -105,3 +131,7 @@ class Kernel(_rt.Kernel):
 
 def _count(text: str) -> int:
     return sum(1 for line in text.splitlines() if line.lstrip().startswith("nest"))
+
+
+def _load(artifact: Any) -> Any:
+    return artifact._kernel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
 from ferrule.config import setting, validate
@@ -53,6 +54,10 @@ class Options:
         self.order = order
         self._given = given
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # One text, since a pickle of the parts depends on which of their strings are one object.
+        return _from_json, (json.dumps([self.static, self.order, self._given], sort_keys=True),)
+
     def value(self, name: str) -> Any:
         """An option as argument, configuration, environment or default give it now."""
         return setting(name, self._given[name])
@@ -77,3 +82,10 @@ class Options:
     def text(self) -> str:
         """What of the options changes a capture or a binding, for the key of a warm record."""
         return repr((self.static, self.order, self.value("bounds_check"), self.value("strict_scalars")))
+
+
+def _from_json(text: str) -> Options:
+    static, order, given = json.loads(text)
+    made: Options = Options.__new__(Options)
+    made.static, made.order, made._given = tuple(static), order, given
+    return made

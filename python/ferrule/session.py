@@ -14,7 +14,7 @@ from typing import Any
 
 from ferrule import _rt
 from ferrule.config import setting
-from ferrule.errors import UserValueError, warn
+from ferrule.errors import UserTypeError, UserValueError, warn
 from ferrule.kernel import Kernel
 
 _PACKAGE = os.path.dirname(os.path.realpath(__file__))
@@ -56,6 +56,12 @@ def store() -> Any:
         if found is None:
             found = _stores[root] = _rt.Store(root)
     return found
+
+
+def known_stores() -> list[Any]:
+    """Every store that this process has used."""
+    with _lock:
+        return list(_stores.values())
 
 
 def warn_of(of: Any) -> None:
@@ -131,11 +137,35 @@ def _end_of_probes() -> None:
 
 
 def compile_program(
-    program: Any, settings: BuildSettings, spent: Spent, *, strict_scalars: bool, alias_version: bool
+    program: Any,
+    settings: BuildSettings,
+    spent: Spent,
+    *,
+    strict_scalars: bool,
+    alias_version: bool,
+    adapter: str | None = None,
 ) -> Any:
     """The artifact of a Program, from the store or built; times go to `spent`."""
     with watched_compile(program.name):
-        return _compile_program(program, settings, spent, strict_scalars, alias_version)
+        return _compile_program(program, settings, spent, strict_scalars, alias_version, adapter)
+
+
+def binding_text(adapter: str | None, **content: Any) -> str:
+    """The part of a manifest that says how a module is bound, as canonical JSON: device, adapter, and what is given."""
+    binding = {"device": "cpu", **content}
+    if adapter is not None:
+        binding["adapter"] = checked_adapter(adapter)
+    return json.dumps(binding, sort_keys=True)
+
+
+def checked_adapter(adapter: str) -> str:
+    """The name of an adapter, which is imported when an artifact is loaded. Raises UserError for another form."""
+    if not isinstance(adapter, str):
+        raise UserTypeError(f"'adapter' is {type(adapter).__name__}, but must be a text 'module:qualname'.")
+    module, _, name = adapter.partition(":")
+    if not all(part.isidentifier() for text in (module, name) for part in text.split(".")):
+        raise UserValueError(f"'adapter' is {adapter!r}, but must have the form 'module:qualname'.")
+    return adapter
 
 
 def watched_compile(name: str) -> contextlib.AbstractContextManager[None]:
@@ -145,7 +175,12 @@ def watched_compile(name: str) -> contextlib.AbstractContextManager[None]:
 
 
 def _compile_program(
-    program: Any, settings: BuildSettings, spent: Spent, strict_scalars: bool, alias_version: bool
+    program: Any,
+    settings: BuildSettings,
+    spent: Spent,
+    strict_scalars: bool,
+    alias_version: bool,
+    adapter: str | None,
 ) -> Any:
     from ferrule import _compiler
 
@@ -158,7 +193,7 @@ def _compile_program(
     artifact, counts = into.compile(
         program.name,
         emitted["source"],
-        binding=json.dumps({"program": program.print()}),
+        binding=binding_text(adapter, program=program.print()),
         program=emitted["ingredients"],
         compiler=settings.compiler,
         target=settings.target,
@@ -178,15 +213,35 @@ def _compile_program(
     return artifact
 
 
-def load_kernel(artifact: Any, sites: Sequence[tuple[str, str]], spent: Spent | None = None) -> Kernel:
-    """Map an artifact's module and make its call object. Raises IncompatibleArtifact naming all that was tried."""
+def load_kernel(
+    artifact: Any, sites: Sequence[tuple[str, str]], spent: Spent | None = None, *, rebuild: bool = False
+) -> Kernel:
+    """Map an artifact's module, unless it is mapped already, and make its call object.
+
+    Raises IncompatibleArtifact naming all that was tried.
+    """
     start = time.perf_counter()
-    kernel = Kernel(artifact.module_bytes(store()), artifact.key)
+    kernel = _mapped_kernel(artifact.key) or _read_kernel(artifact, rebuild)
     if sites:
         kernel._set_sites(sites)
     if spent is not None:
         spent.load += time.perf_counter() - start
     return kernel
+
+
+def _mapped_kernel(key: str) -> Kernel | None:
+    try:
+        return Kernel(None, key)
+    except LookupError:
+        return None
+
+
+def _read_kernel(artifact: Any, rebuild: bool) -> Kernel:
+    settings: dict[str, str] = {}
+    if rebuild:
+        settings = {"compiler": setting("compiler") or "", "include_dir": include_dir()}
+    key, module = artifact.loadable(store(), rebuild=rebuild, **settings)
+    return Kernel(module, key)
 
 
 def site_table(sites: Sequence[tuple[str, int, str, str, int]]) -> list[tuple[str, str]]:

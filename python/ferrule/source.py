@@ -22,13 +22,15 @@ def compile_source(
     flags: Sequence[str] = (),
     standard_library: bool = True,
     time_limit: float = 600.0,
+    adapter: str | None = None,
 ) -> Artifact:
     """Compile an author's function and return it as an Artifact, from the store where it is there already.
 
     source: one C++ translation unit that defines the function that the signature names; it may include headers and need
     not know Ferrule. target: 'native' or 'baseline'; build: 'release' or 'debug'; both default to the configuration.
     flags: further words for the compiler, part of the key. standard_library: link libstdc++ and allow exceptions, which
-    must not leave the function. time_limit: seconds for the compiler.
+    must not leave the function. time_limit: seconds for the compiler. adapter: 'module:qualname' of a callable that
+    `Artifact.load` gives the kernel to and whose result it returns; part of the key.
 
     Raises BuildError with the first error of the compiler, at the author's line.
     """
@@ -39,13 +41,14 @@ def compile_source(
     if not isinstance(signature, Signature):
         raise UserTypeError(f"'signature' is {type(signature).__name__}, but a fr.Signature is expected.")
     settings = BuildSettings.current(validate("target", target) if target is not None else None)
+    binding = session.binding_text(adapter, signature=json.loads(signature.to_json()))
     emitted = _compiler.emit_source_kernel(signature.to_json(), source)
     into = session.store()
     with session.watched_compile(signature.name):
         value, _ = into.compile(
             signature.name,
             emitted["source"],
-            binding=json.dumps({"signature": json.loads(signature.to_json())}, sort_keys=True),
+            binding=binding,
             program=emitted["ingredients"],
             compiler=settings.compiler,
             target=settings.target,

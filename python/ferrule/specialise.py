@@ -6,11 +6,12 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from ferrule import _rt, collector, session, warm
+from ferrule import _rt, carried, collector, session, warm
 from ferrule.artifact import Artifact
+from ferrule.carried import Carried
 from ferrule.config import setting, validate
 from ferrule.dtypes import is_annotated
 from ferrule.errors import UserRuntimeError, UserValueError, warn
@@ -29,16 +30,6 @@ from ferrule.variables import (
     variable,
 )
 
-# What a pickled function brings along: the key of a warm record, the record, and its artifact.
-Carried = tuple[str, warm.Record, Artifact]
-
-
-def _others(carried: Iterable[Carried], known: Iterable[Carried]) -> list[Carried]:
-    """What of `carried` is not known by its key and artifact."""
-    seen = {(key, artifact) for key, _, artifact in known}
-    return [each for each in carried if (each[0], each[2]) not in seen]
-
-
 _alive: weakref.WeakSet[Specialised] = weakref.WeakSet()
 
 
@@ -54,17 +45,32 @@ os.register_at_fork(after_in_child=_unlock_in_child)
 class Specialised(_rt.FunctionBase):
     """A Python function with the native specialisations that were made for it."""
 
+    # Not in __dict__, which functools.wraps copies into the decorators above, whose pickles would hold it all.
+    __slots__ = (
+        "_annotated_here",
+        "_artifacts",
+        "_call_keys",
+        "_carried",
+        "_fn",
+        "_lock",
+        "_options",
+        "_reasons",
+        "_spent",
+        "_warm_tried",
+        "_warned_limit",
+    )
     __name__: str
-    _fn: Callable[..., Any]
 
     def __init__(self, fn: Callable[..., Any], options: Options) -> None:
-        self._fn = fn
+        self._fn: Callable[..., Any] = fn
         self._options = options
+        self._annotated_here: bool | None = None
         self._lock = threading.RLock()
         self._spent = Spent()
         self._artifacts: list[Artifact] = []
         self._reasons: list[str] = []
         self._warm_tried: dict[str, tuple[warm.Record, ...]] = {}
+        self._call_keys: dict[str, str] = {}  # of carried specialisations, by the key of the record
         self._carried: list[Carried] = []
         self._warned_limit = False
         _alive.add(self)
@@ -80,7 +86,7 @@ class Specialised(_rt.FunctionBase):
         settings = BuildSettings.current(self._options.value("target"))
         self._check_limit()
         kinds = recordable_kinds(args, kwargs)
-        key = None if kinds is None else warm.record_key(self._fn, self._options.text(), settings, kinds)
+        key = None if kinds is None else self._record_key(settings, kinds)
         if key is not None and key not in self._warm_tried:
             records = self._known_records(key)
             if records:  # nothing is remembered of calls that are refused, each with another text, say
@@ -97,32 +103,42 @@ class Specialised(_rt.FunctionBase):
         self._finish(spent)
         return index
 
+    def _record_key(self, settings: BuildSettings, kinds: str) -> str | None:
+        key = warm.record_key(self._fn, self._options.text(), settings, kinds)
+        if key is not None and key not in self._call_keys:
+            self._call_keys[key] = carried.call_key(self._fn, self._options.text(), settings, kinds) or ""
+        return key
+
     def _known_records(self, key: str | None) -> tuple[warm.Record, ...]:
         """The records under a key, of the store and of a pickle."""
         if key is None:
             return ()
         stored = warm.from_json(session.store().read_warm(key) or "")
         entries = {record.entry for record in stored}
-        carried = (record for its_key, record, _ in self._carried if its_key == key)
-        return (*stored, *(record for record in carried if record.entry not in entries))
+        brought = [each.record for each in self._carried if each.key == self._call_keys[key]]
+        return (*stored, *(record for record in brought if record.entry not in entries))
 
     def _for_pickle(self) -> list[Carried]:
         """The records of the specialisations and their artifacts, those that another pickle brought among them."""
-        artifacts = {artifact.key: artifact for artifact in self._artifacts}
-        own = [
-            (key, record, artifacts[record.entry])
-            for key, records in self._warm_tried.items()
-            for record in records
-            if record.entry in artifacts
-        ]
-        return [*own, *_others(self._carried, own)]
+        with self._lock:
+            artifacts = {artifact.key: artifact for artifact in self._artifacts}
+            own = [
+                Carried(self._call_keys[key], record, artifacts[record.entry])
+                for key, records in self._warm_tried.items()
+                for record in records
+                if record.entry in artifacts
+            ]
+            return [*own, *carried.others(self._carried, own)]
 
-    def _carry(self, carried: list[Carried]) -> None:
+    def _carry(self, brought: list[Carried]) -> None:
         """Takes up what a pickle brought along, for calls that find nothing in the store."""
         with self._lock:
-            self._carried += _others(carried, self._carried)
-            for key, _, _ in carried:
-                self._warm_tried.pop(key, None)
+            known = self._for_pickle()
+            new = carried.others(brought, known)
+            self._carried = [*known, *new]
+            keys = {each.key for each in new}
+            for key in [key for key in self._warm_tried if self._call_keys[key] in keys]:
+                del self._warm_tried[key]
 
     def _finish(self, spent: Spent) -> None:
         self._spent.add(spent)
@@ -151,10 +167,7 @@ class Specialised(_rt.FunctionBase):
     ) -> int | None:
         """Add the specialisation of a warm record; None where it does not hold here or its artifact is gone."""
         start = time.perf_counter()
-        identity = _rt.toolchain_identity(settings.compiler, session.store())
-        if (identity and record.toolchain and identity != record.toolchain) or not warm.holds(
-            self._fn, record
-        ):
+        if not self._same_toolchain(record, settings) or not warm.holds(self._fn, record):
             return None
         value = session.store().get(record.entry) or self._carried_value(record.entry)
         if value is None or value.unmet_needs():
@@ -187,8 +200,15 @@ class Specialised(_rt.FunctionBase):
         spent.hits += 1
         return int(index)
 
+    def _same_toolchain(self, record: warm.Record, settings: BuildSettings) -> bool:
+        """Whether this process's C++ compiler would build the same; one that travelled names none."""
+        if not record.toolchain:
+            return True
+        identity = _rt.toolchain_identity(settings.compiler, session.store())
+        return identity in ("", record.toolchain)
+
     def _carried_value(self, entry: str) -> Any:
-        return next((artifact._value for _, _, artifact in self._carried if artifact.key == entry), None)
+        return next((each.artifact._value for each in self._carried if each.record.entry == entry), None)
 
     def _capture(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: BuildSettings, spent: Spent
@@ -283,10 +303,10 @@ class Specialised(_rt.FunctionBase):
         self._reasons.append(argument_kinds(args, kwargs) or "its annotations")
 
     def _is_annotated(self) -> bool:
-        known = self.__dict__.get("_annotated_here")
+        known = self._annotated_here
         if known is None:
             known = bool(getattr(self._fn, "__annotations__", ())) and is_annotated(self._fn)
-            self.__dict__["_annotated_here"] = known
+            self._annotated_here = known
             if known and not self._specialisations():
                 self._annotated = True
         return bool(known)
@@ -296,7 +316,7 @@ class Specialised(_rt.FunctionBase):
             return 0
         spent = Spent()
         settings = BuildSettings.current(target or self._options.value("target"))
-        key = warm.record_key(self._fn, self._options.text(), settings, "annotations")
+        key = self._record_key(settings, "annotations")
         for known in self._known_records(key):
             added = self._add_record(known, settings, (), {}, spent)
             if added is not None:
@@ -320,7 +340,7 @@ class Specialised(_rt.FunctionBase):
         spent.capture += captured.seconds
         return self._install(captured, settings, (), {}, spent)
 
-    def _compile_only(self, captured: Any, target: str) -> Artifact:
+    def _compile_only(self, captured: Any, target: str, adapter: str | None) -> Artifact:
         spent = Spent()
         value = session.compile_program(
             captured.program,
@@ -328,6 +348,7 @@ class Specialised(_rt.FunctionBase):
             spent,
             strict_scalars=self._options.value("strict_scalars"),
             alias_version=True,
+            adapter=adapter,
         )
         self._spent.add(spent)
         return Artifact(value, tuple(session.site_table(captured.program.sites)))

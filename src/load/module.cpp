@@ -93,6 +93,13 @@ std::shared_ptr<const Module> load_module(std::string_view bytes, const std::str
   return load_labelled(bytes, digest, digest.substr(0, 16));
 }
 
+std::shared_ptr<const Module> mapped_module(const std::string& digest) {
+  Registry& known = registry();
+  const std::lock_guard lock(known.mutex);
+  const auto found = known.by_digest.find(digest);
+  return found == known.by_digest.end() ? nullptr : found->second;
+}
+
 std::shared_ptr<const Module> load_file(const std::string& path) {
   std::error_code unresolved;
   const std::filesystem::path resolved = std::filesystem::canonical(path, unresolved);

@@ -35,6 +35,9 @@ std::shared_ptr<const Module> load_module(std::string_view bytes, const std::str
 // Raises Incompatible when the file cannot be read.
 std::shared_ptr<const Module> load_file(const std::string& path);
 
+// The Module that is mapped under a digest already; null where none is.
+std::shared_ptr<const Module> mapped_module(const std::string& digest);
+
 // The Module of a descriptor that something else has mapped (an import by Python), after the same checks.
 std::shared_ptr<const Module> adopt_module(const FrModule* descriptor);
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import ferrule as fr
-from ferrule import collector
+from ferrule import carried, collector
 from ferrule.errors import UserValueError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,7 +70,7 @@ def test_copies_and_pickles_are_the_function(function: Any) -> None:
 
 def test_a_pickle_taken_after_others_were_loaded_brings_as_much() -> None:
     def brought() -> list[tuple[str, str]]:
-        return sorted((key, artifact.key) for key, _, artifact in twice.__reduce__()[1][2])
+        return sorted(each.identity for each in carried.from_bytes(twice.__reduce__()[1][-1]))
 
     twice(np.ones(3))
     first = brought()
@@ -82,13 +82,31 @@ def test_a_pickle_taken_after_others_were_loaded_brings_as_much() -> None:
     assert len(brought()) == len(first) + 1
 
 
-def test_a_function_that_no_module_has_is_not_pickled() -> None:
-    hidden = fr.program(lambda a: a + 1.0)
-    with pytest.raises(pickle.PicklingError, match=r"'.*<lambda>' cannot be pickled.*compile\(\)"):
-        pickle.dumps(hidden)
-    shadowed = fr.program(twice.__wrapped__)
-    with pytest.raises(pickle.PicklingError, match="does not have it under this name"):
-        pickle.dumps(shadowed)
+TABLE = np.zeros(200_000)
+
+
+def test_a_function_that_no_module_has_is_pickled_with_its_source() -> None:
+    offset = 1.5
+    for function in (fr.program(lambda a: a + offset), fr.program(twice.__wrapped__)):
+        again = pickle.loads(pickle.dumps(function))
+        assert again is not function
+        np.testing.assert_array_equal(again(np.ones(3)), function(np.ones(3)))
+        assert pickle.dumps(again) == pickle.dumps(function)
+
+
+def test_a_function_without_its_source_is_not_pickled() -> None:
+    space: dict[str, Any] = {"fr": fr}
+    exec("f = fr.program(lambda a: a + 1.0)", space)
+    with pytest.raises(pickle.PicklingError, match=r"'<lambda>' cannot be pickled.* cannot be read"):
+        pickle.dumps(space["f"])
+
+
+def test_a_large_global_array_does_not_travel() -> None:
+    function = fr.program(lambda a: a + TABLE)
+    with pytest.raises(
+        pickle.PicklingError, match="'TABLE' is an array of 1600000 bytes, more than the 1048576"
+    ):
+        pickle.dumps(function)
 
 
 SUBJECT = """

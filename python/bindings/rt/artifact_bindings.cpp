@@ -148,6 +148,22 @@ void bind_value(nb::module_& m) {
           },
           nb::arg("store"), "Verified bytes of the shared object, from the store or from the value.")
       .def(
+          "loadable",
+          [](const Artifact& self, Store& store, bool rebuild_allowed, const std::string& compiler,
+             const std::string& include_dir) {
+            LoadableModule module;
+            {
+              nb::gil_scoped_release unlocked;
+              const auto built = [&] { return rebuild(self, compiler, include_dir, store); };
+              module = rebuild_allowed ? load_bytes(self, store, built) : load_bytes(self, store);
+            }
+            return nb::make_tuple(module.key, to_python(module.bytes));
+          },
+          nb::arg("store"), nb::kw_only(), nb::arg("rebuild"), nb::arg("compiler") = "", nb::arg("include_dir") = "",
+          "(key, verified bytes) of the first place that has the module: the store, the value, read-only stores, a "
+          "build "
+          "from the source where that is allowed.")
+      .def(
           "rebuild",
           [](const Artifact& self, Store& store, const std::string& compiler, const std::string& include_dir) {
             CompileStats stats;

@@ -52,7 +52,7 @@ PyObject* new_kernel(PyTypeObject* type, std::shared_ptr<const Module> module) {
   return nullptr;
 }
 
-// Kernel(path) or Kernel(bytes, digest).
+// Kernel(path), Kernel(bytes, digest), or Kernel(None, digest) of a module that is mapped already.
 PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"source", "digest", nullptr};
   PyObject* source = nullptr;
@@ -63,6 +63,12 @@ PyObject* kernel_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   try {
     if (PyBytes_Check(source) && digest != nullptr) {
       module = load_module({PyBytes_AS_STRING(source), static_cast<size_t>(PyBytes_GET_SIZE(source))}, digest);
+    } else if (source == Py_None && digest != nullptr) {
+      module = mapped_module(digest);
+      if (module == nullptr) {
+        PyErr_Format(PyExc_LookupError, "No module is mapped under '%s'.", digest);
+        return nullptr;
+      }
     } else if (digest == nullptr && !PyBytes_Check(source)) {
       PyObject* path = nullptr;
       if (PyUnicode_FSConverter(source, &path) == 0) return nullptr;
