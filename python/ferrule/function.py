@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -197,11 +198,18 @@ class Function(Specialised):
         (self._inner or self)._carry(carried.from_bytes(brought))
 
     def __dask_tokenize__(self) -> str:
-        """One text for all functions that do the same, in every process."""
+        """One text for all functions that do the same, in every process; one of its own where that cannot be told."""
         if _depth(self) is not None:
             parts = f"{self.__module__}\n{self.__qualname__}\n{carried.code_digest(self._fn)}".encode()
         else:
-            parts = pickle.dumps(by_value.to_bundle(self._fn), 5)
+            try:
+                parts = pickle.dumps(by_value.to_bundle(self._fn), 5)
+            except (
+                pickle.PicklingError,
+                TypeError,
+                AttributeError,
+            ):  # as pickle refuses what a variable holds
+                parts = os.urandom(32)
         digest: str = _rt.sha256_hex(parts + self._options.text().encode())
         return digest
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import linecache
 import os
 import pickle
 import subprocess
@@ -92,6 +93,26 @@ def test_a_function_that_no_module_has_is_pickled_with_its_source() -> None:
         assert again is not function
         np.testing.assert_array_equal(again(np.ones(3)), function(np.ones(3)))
         assert pickle.dumps(again) == pickle.dumps(function)
+
+
+def test_a_function_of_a_notebook_cell_is_pickled_with_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "K = 2.0\n@fr.program\ndef cell(a):\n    return a * K\n"
+    monkeypatch.setitem(linecache.cache, "<cell>", (len(text), None, text.splitlines(True), "<cell>"))
+    space: dict[str, Any] = {"fr": fr, "__name__": "__main__"}
+    exec(compile(text, "<cell>", "exec"), space)
+    sent = pickle.dumps(space["cell"])
+    monkeypatch.delitem(linecache.cache, "<cell>")
+    again = pickle.loads(sent)
+    for dtype in (np.float64, np.float32):
+        np.testing.assert_array_equal(again(np.ones(2, dtype)), np.full(2, 2.0, dtype))
+
+
+def test_a_function_whose_globals_do_not_pickle_still_has_a_token() -> None:
+    lock = threading.Lock()
+    function = fr.program(lambda a: (lock, a + 1.0)[1])
+    assert function.__dask_tokenize__() != function.__dask_tokenize__()
+    with pytest.raises(TypeError, match="lock"):
+        pickle.dumps(function)
 
 
 def test_a_function_without_its_source_is_not_pickled() -> None:
