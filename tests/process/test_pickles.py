@@ -73,9 +73,9 @@ def make(k):
 class Private:
     @staticmethod
     @fr.program
-    def names(a, *, __factor=10.0):
+    def names(a, *, factor=10.0):
         __twice = a + a
-        return __twice * __factor
+        return __twice * factor
 """
 
 
