@@ -37,13 +37,15 @@ from ferrule.kernel import Kernel
 if TYPE_CHECKING:
     from ferrule.signature import Arg, AuthorFunction, Return, Signature, Symbol, Workspace
     from ferrule.source import compile_source
+    from ferrule.store import Store
 
-# Needed to compile a source kernel, not to call one: a warm start does not pay for them.
+# Not needed to call a compiled program: a warm start does not pay for them.
 _LATER = {
     **dict.fromkeys(
         ("Arg", "AuthorFunction", "Return", "Signature", "Symbol", "Workspace"), "ferrule.signature"
     ),
     "compile_source": "ferrule.source",
+    "Store": "ferrule.store",
 }
 
 
@@ -74,6 +76,7 @@ __all__ = [
     "Kernel",
     "Return",
     "Signature",
+    "Store",
     "Symbol",
     "Unsupported",
     "UserError",

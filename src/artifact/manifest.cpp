@@ -67,6 +67,13 @@ Manifest manifest_of(const json& root) {
   return manifest;
 }
 
+// The text at a place in a manifest.json; empty where none is there.
+std::string text_at(const std::string& manifest, const char* place) {
+  json root = json::parse(manifest, nullptr, /*allow_exceptions=*/false);
+  const json::json_pointer path(place);
+  return root.is_object() && root.contains(path) && root[path].is_string() ? root[path].get<std::string>() : "";
+}
+
 }  // namespace
 
 std::string make_manifest(const ManifestParts& parts, std::string_view module, std::string_view source) {
@@ -118,11 +125,10 @@ std::map<std::string, std::string> files_of(const Entry& entry) {
 
 std::string key_in(const std::map<std::string, std::string>& files) {
   auto found = files.find(kManifestFile);
-  if (found == files.end()) return "";
-  json root = json::parse(found->second, nullptr, /*allow_exceptions=*/false);
-  const json::json_pointer path("/body/artifact/key");
-  return root.is_object() && root.contains(path) && root[path].is_string() ? root[path].get<std::string>() : "";
+  return found == files.end() ? "" : text_at(found->second, "/body/artifact/key");
 }
+
+std::string name_in(const std::string& manifest) { return text_at(manifest, "/body/artifact/name"); }
 
 std::string read_entry(const std::string& key, std::map<std::string, std::string> files, Entry* entry) {
   for (const char* name : {kManifestFile, kModuleFile, kSourceFile, kLogFile}) {

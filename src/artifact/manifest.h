@@ -63,6 +63,9 @@ std::map<std::string, std::string> files_of(const Entry& entry);
 // The key that the manifest among the files of an entry names; empty where it names none. Not verified.
 std::string key_in(const std::map<std::string, std::string>& files);
 
+// The program's name in the text of a manifest.json; empty where it names none. Not verified.
+std::string name_in(const std::string& manifest);
+
 // The reverse of files_of, verified: every file is listed, has its size and digest, and nothing else is there; the
 // ingredients give `key`; the manifest is as it was written. Empty on success, else what is wrong.
 std::string read_entry(const std::string& key, std::map<std::string, std::string> files, Entry* entry);

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "artifact/store_root.h"
+#include "artifact/warm_record.h"
 #include "base/error.h"
 #include "base/sha256.h"
 
@@ -50,10 +51,6 @@ std::string without_trailing_slashes(std::string path) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   return path;
 }
-
-constexpr std::string_view kWarmHead = "{\"sha256\": \"";
-constexpr std::string_view kWarmMiddle = "\", \"record\": ";
-constexpr std::string_view kWarmTail = "}\n";
 
 }  // namespace
 
@@ -232,11 +229,7 @@ std::optional<std::string> Store::read_warm(const std::string& key) {
   for (const std::string& root : readable_roots()) {
     std::string text;
     if (retried([&] { return files_.read_file(warm_path(root, key), &text); }) != 0) continue;
-    const size_t start = kWarmHead.size() + 64 + kWarmMiddle.size();
-    if (text.size() < start + kWarmTail.size()) continue;
-    std::string record = text.substr(start, text.size() - start - kWarmTail.size());
-    // Rebuilt and compared as a whole, so that no byte of the frame goes unchecked either.
-    if (text == fmt::format("{}{}{}{}{}", kWarmHead, sha256_hex(record), kWarmMiddle, record, kWarmTail)) return record;
+    if (std::optional<std::string> record = record_in(text)) return record;
   }
   for (const std::shared_ptr<Store>& level : options_.levels) {
     if (std::optional<std::string> record = level->read_warm(key)) return record;
@@ -246,7 +239,7 @@ std::optional<std::string> Store::read_warm(const std::string& key) {
 
 bool Store::write_warm(const std::string& key, const std::string& json) {
   require_key(key);
-  const std::string text = fmt::format("{}{}{}{}{}", kWarmHead, sha256_hex(json), kWarmMiddle, json, kWarmTail);
+  const std::string text = framed_record(json);
   for (int attempt = 0; attempt < 2; ++attempt) {
     const std::string root = writable_root();
     if (root.empty()) return false;
@@ -264,6 +257,53 @@ int Store::write_warm_in(const std::string& root, const std::string& key, const 
   if (error == 0) error = retried([&] { return files_.rename(staging, warm_path(root, key)); });
   if (error != 0) files_.remove_tree(staging);
   return error;
+}
+
+std::vector<StoredEntry> Store::entries() {
+  std::vector<StoredEntry> out;
+  for (const std::string& root : readable_roots()) {
+    for (StoredEntry& entry : list_entries(root, files_)) out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+std::vector<std::string> Store::warm_keys() {
+  std::vector<std::string> keys;
+  for (const std::string& root : readable_roots()) {
+    std::vector<std::string> names;
+    files_.list(root + "/v1/warm", &names);
+    for (const std::string& name : names) {
+      if (is_sha256_hex(name.substr(0, 64))) keys.push_back(name.substr(0, 64));
+    }
+  }
+  return keys;
+}
+
+Verification Store::verify(bool repair) {
+  Verification out;
+  const std::string reason = root_.empty() ? "" : distrust_of(root_, options_.read_only, files_);
+  if (!reason.empty()) out.findings.push_back({"untrusted", root_, reason});
+  for (const std::string& root : readable_roots()) {
+    Verification of_root = verify_root(root, files_, repair && !options_.read_only);
+    out.entries += of_root.entries;
+    out.records += of_root.records;
+    std::move(of_root.findings.begin(), of_root.findings.end(), std::back_inserter(out.findings));
+  }
+  return out;
+}
+
+Pruned Store::prune(const PruneLimits& limits) {
+  Pruned out;
+  if (options_.read_only) return out;
+  for (const std::string& root : readable_roots()) {
+    Pruned of_root = prune_root(root, files_, limits);
+    remove_idle_locks(root, files_);
+    out.entries += of_root.entries;
+    out.records += of_root.records;
+    out.freed += of_root.freed;
+    out.left += of_root.left;
+  }
+  return out;
 }
 
 ProbeCache Store::probes() {

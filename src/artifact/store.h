@@ -14,6 +14,7 @@
 #include "artifact/key.h"
 #include "artifact/manifest.h"
 #include "artifact/single_flight.h"
+#include "artifact/store_content.h"
 #include "build/probe.h"
 
 namespace ferrule {
@@ -49,6 +50,14 @@ class Store {
   std::optional<std::string> read_warm(const std::string& key);
   // Replaces the record atomically; false where it could not be written.
   bool write_warm(const std::string& key, const std::string& json);
+
+  // What this store holds, without its levels; see store_content.h. A root that may not be trusted is not looked into:
+  // it has no entries, and verify() says why.
+  std::vector<StoredEntry> entries();
+  std::vector<std::string> warm_keys();
+  Verification verify(bool repair = false);
+  // Nothing is removed from a read-only store.
+  Pruned prune(const PruneLimits& limits);
 
   // Answers of the compiler, kept as warm records.
   ProbeCache probes();

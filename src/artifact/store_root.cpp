@@ -87,11 +87,15 @@ std::string lock_path(const std::string& root, const std::string& key) {
   return fmt::format("{}/v1/locks/{}.lock", root, key);
 }
 
+std::string stamp_path(const std::string& root, const std::string& key) {
+  return fmt::format("{}/v1/stamps/{}", root, key);
+}
+
 std::string staging_root(const std::string& root) { return root + "/v1/tmp"; }
 
 int make_layout(const std::string& root, FileSystem& files) {
   if (int error = files.make_folders(root)) return error;
-  for (const char* name : {"/v1", "/v1/tmp", "/v1/warm", "/v1/locks"}) {
+  for (const char* name : {"/v1", "/v1/tmp", "/v1/warm", "/v1/locks", "/v1/stamps"}) {
     int error = files.make_folder(root + name);
     if (error != 0 && error != EEXIST) return error;
   }
@@ -105,8 +109,13 @@ std::string staging_name() {
   return fmt::format("{}-{}-{}-{}", host_name(), getpid(), std::time(nullptr), number++);
 }
 
+bool is_of_dead_process(const std::string& name) {
+  const pid_t process = process_of(name, host_name());
+  return process > 0 && kill(process, 0) != 0 && errno == ESRCH;
+}
+
 void sweep_staging(const std::string& root, FileSystem& files) {
-  const std::string folder = staging_root(root), host = host_name();
+  const std::string folder = staging_root(root);
   const int64_t now = std::time(nullptr);
   std::vector<std::string> names;
   files.list(folder, &names);
@@ -114,9 +123,7 @@ void sweep_staging(const std::string& root, FileSystem& files) {
     FileStatus status;
     if (files.status(folder + "/" + name, &status) != 0) continue;
     const int64_t age = now - status.mtime_s;
-    const pid_t process = process_of(name, host);
-    const bool dead = process > 0 && kill(process, 0) != 0 && errno == ESRCH;
-    const int64_t limit = name.rfind("failed-", 0) == 0 ? 7 * kDay : dead ? kDeadAge : kDay;
+    const int64_t limit = name.rfind("failed-", 0) == 0 ? 7 * kDay : is_of_dead_process(name) ? kDeadAge : kDay;
     if (age > limit) files.remove_tree(folder + "/" + name);
   }
 }

@@ -21,6 +21,7 @@ std::string distrust_of(const std::string& root, bool read_only, FileSystem& fil
 std::string entry_path(const std::string& root, const std::string& key);
 std::string warm_path(const std::string& root, const std::string& key);
 std::string lock_path(const std::string& root, const std::string& key);
+std::string stamp_path(const std::string& root, const std::string& key);  // its time is that of the last use
 std::string staging_root(const std::string& root);
 
 // Makes the folders below `root` that a store needs; 0 or an errno value.
@@ -32,5 +33,8 @@ std::string staging_name();
 // Removes what killed processes left in the staging area: things of this host whose process has ended and that are
 // older than ten minutes, anything older than a day, kept sources of failed builds after a week.
 void sweep_staging(const std::string& root, FileSystem& files);
+
+// True iff a name in the staging area is that of a process of this host that has ended.
+bool is_of_dead_process(const std::string& name);
 
 }  // namespace ferrule

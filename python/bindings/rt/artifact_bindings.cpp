@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "artifact/compile.h"
+#include "artifact/store_archive.h"
 #include "artifact/store_root.h"
 #include "base/cpu.h"
 #include "base/error.h"
@@ -87,6 +88,86 @@ void probe_toolchain(const std::string& compiler, const std::string& target, Sto
   }
 }
 
+nb::dict to_python(const Archived& archived) {
+  nb::dict out;
+  out["entries"] = archived.entries;
+  out["records"] = archived.records;
+  return out;
+}
+
+nb::list entries_of(Store& store) {
+  std::vector<StoredEntry> entries;
+  {
+    nb::gil_scoped_release unlocked;
+    entries = store.entries();
+  }
+  nb::list out;
+  for (const StoredEntry& entry : entries) {
+    nb::dict item;
+    item["key"] = entry.key;
+    item["name"] = entry.name;
+    item["bytes"] = entry.bytes;
+    item["used"] = entry.used_s;
+    item["problem"] = entry.problem;
+    out.append(item);
+  }
+  return out;
+}
+
+nb::dict verify(Store& store, bool repair) {
+  Verification result;
+  {
+    nb::gil_scoped_release unlocked;
+    result = store.verify(repair);
+  }
+  nb::list findings;
+  for (const Finding& finding : result.findings) {
+    nb::dict item;
+    item["kind"] = finding.kind;
+    item["path"] = nb::steal(PyUnicode_DecodeFSDefaultAndSize(finding.path.data(), finding.path.size()));
+    item["problem"] = finding.problem;
+    item["removed"] = finding.removed;
+    findings.append(item);
+  }
+  nb::dict out;
+  out["entries"] = result.entries;
+  out["records"] = result.records;
+  out["findings"] = findings;
+  return out;
+}
+
+nb::dict prune(Store& store, std::optional<int64_t> max_bytes, std::optional<int64_t> older_than) {
+  Pruned result;
+  {
+    nb::gil_scoped_release unlocked;
+    result = store.prune({.max_bytes = max_bytes.value_or(-1), .older_than_s = older_than.value_or(-1), .keep = ""});
+  }
+  nb::dict out;
+  out["entries"] = result.entries;
+  out["records"] = result.records;
+  out["freed"] = result.freed;
+  out["left"] = result.left;
+  return out;
+}
+
+nb::dict export_to(Store& store, const std::string& path, const std::vector<std::string>& keys) {
+  Archived result;
+  {
+    nb::gil_scoped_release unlocked;
+    result = export_store(store, path, keys);
+  }
+  return to_python(result);
+}
+
+nb::dict import_from(Store& store, const std::string& path) {
+  Archived result;
+  {
+    nb::gil_scoped_release unlocked;
+    result = import_store(store, path);
+  }
+  return to_python(result);
+}
+
 void bind_store(nb::module_& m) {
   nb::class_<Store>(m, "Store", "Compiled programs on disk, by the digest of all that they depend on.")
       .def(
@@ -114,6 +195,13 @@ void bind_store(nb::module_& m) {
       .def("read_warm", &Store::read_warm, Unlocked(), nb::arg("key"))
       .def("write_warm", &Store::write_warm, Unlocked(), nb::arg("key"), nb::arg("json"))
       .def("take_warnings", &Store::take_warnings)
+      .def("entries", &entries_of, "One dict an entry: key, name, bytes, used (seconds since 1970), problem.")
+      .def("verify", &verify, nb::kw_only(), nb::arg("repair") = false,
+           "Reads every file: {entries, records, findings: [{kind, path, problem, removed}]}.")
+      .def("prune", &prune, nb::kw_only(), nb::arg("max_bytes") = nb::none(), nb::arg("older_than") = nb::none(),
+           "Removes what was not used for the longest time: {entries, records, freed, left}.")
+      .def("export_to", &export_to, nb::arg("path"), nb::arg("keys") = std::vector<std::string>{})
+      .def("import_from", &import_from, nb::arg("path"))
       .def("compile", &compile, nb::arg("name"), nb::arg("source"), nb::kw_only(), nb::arg("binding") = "{}",
            nb::arg("program") = Pairs{}, nb::arg("compiler") = "", nb::arg("target") = "native",
            nb::arg("mode") = "release", nb::arg("sanitize") = "", nb::arg("extra_flags") = std::vector<std::string>{},
