@@ -108,6 +108,14 @@ def shards() -> list[Shard]:
             {"FERRULE_FUZZ": "long"},
             extra=True,
         ),
+        Shard(
+            "store trials",
+            "fuzz",
+            900,
+            pytest("tests/process/test_store.py", "tests/process/test_store_damage.py", workers=1),
+            {"FERRULE_FUZZ": "long"},
+            extra=True,
+        ),
         Shard("clang-tidy", "tidy", 900, python("tools/tidy.py"), extra=True),
     ]
 

@@ -149,6 +149,7 @@ class Store:
         read_only: bool = False,
         lock_timeout: float = 60.0,
         levels: Sequence[Store] = (),
+        max_bytes: int | None = None,
     ) -> None: ...
     @property
     def root(self) -> str: ...

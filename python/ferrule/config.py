@@ -36,8 +36,22 @@ def _optional(text: str) -> str | None:
     return text or None
 
 
+def _size(text: str) -> int | None:
+    """Bytes: a number with K, M, G or T (powers of 1024) behind it, or 'none'."""
+    lowered = text.strip().lower().removesuffix("b").removesuffix("i")
+    if lowered in ("", "none"):
+        return None
+    unit = 10 * (1 + "kmgt".index(lowered[-1])) if lowered[-1] in "kmgt" else 0
+    try:
+        return int(float(lowered.rstrip("kmgt")) * 2**unit)
+    except ValueError:
+        raise UserValueError(f"'{text}' is no size; use bytes, or a number with K, M, G or T.") from None
+
+
 SETTINGS: Mapping[str, Setting] = {
     "cache_dir": Setting(None, _optional, "root of the store; None: the user's cache folder"),
+    "cache_limit": Setting(5 << 30, _size, "bytes that the store keeps; None or 'none': no limit"),
+    "cache_levels": Setting("", str, "stores that are read after it and never written, separated by ':'"),
     "compiler": Setting(None, _optional, "the C++ compiler; None: CXX, c++, g++, clang++ on PATH"),
     "target": Setting("native", str, "instruction set", ("native", "baseline")),
     "build": Setting("release", str, "optimised, or for a debugger", ("release", "debug")),
@@ -51,6 +65,9 @@ SETTINGS: Mapping[str, Setting] = {
     "profile": Setting(False, _flag, "time every call, for ferrule.hooks.timings()"),
     "time": Setting(False, _flag, "print the time of each stage of each compilation on stderr"),
 }
+
+# Numbers that may be None.
+OPTIONAL = ("cache_limit",)
 
 # Settings that a call asks for. It only does while somebody has set one.
 WATCHED = ("do_not_execute", "profile")
@@ -80,6 +97,7 @@ def validate(name: str, value: Any) -> Any:
         raise UserTypeError(f"'{name}' is {value!r}, but must be True or False.")
     if (
         isinstance(setting.default, int)
+        and not (value is None and name in OPTIONAL)
         and not isinstance(setting.default, bool)
         and not isinstance(value, int)
     ):

@@ -19,7 +19,7 @@ from ferrule.kernel import Kernel
 
 _PACKAGE = os.path.dirname(os.path.realpath(__file__))
 _lock = threading.Lock()
-_stores: dict[str, Any] = {}
+_stores: dict[tuple[str, str, int | None], Any] = {}
 
 
 def _unlock_in_child() -> None:
@@ -43,7 +43,7 @@ def include_dir() -> str:
 
 
 def store() -> Any:
-    """The store of the current configuration, one object a root for the whole process."""
+    """The store of the current configuration, one object a root and its levels for the whole process."""
     root = setting("cache_dir") or _rt.default_store_root()
     try:
         root.encode()
@@ -51,10 +51,13 @@ def store() -> Any:
         raise UserValueError(
             f"The cache folder {root!r} is no text in UTF-8; set FERRULE_CACHE_DIR to another folder."
         ) from None
+    levels, limit = setting("cache_levels"), setting("cache_limit")
+    key = (root, levels, limit)
     with _lock:
-        found = _stores.get(root)
+        found = _stores.get(key)
         if found is None:
-            found = _stores[root] = _rt.Store(root)
+            below = [_rt.Store(level, read_only=True) for level in levels.split(os.pathsep) if level]
+            found = _stores[key] = _rt.Store(root, levels=below, max_bytes=limit)
     return found
 
 

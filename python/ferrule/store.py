@@ -77,7 +77,7 @@ class Store:
 
     def __init__(self, root: str | os.PathLike[str] | None = None, *, read_only: bool = False) -> None:
         if root is None and not read_only:
-            self._store = session.store()
+            self._store: _rt.Store = session.store()
         else:
             path = os.path.abspath(os.fspath(root)) if root is not None else _rt.default_store_root()
             self._store = _rt.Store(path, read_only=read_only)

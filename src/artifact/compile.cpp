@@ -70,14 +70,14 @@ Artifact compile_source_to_entry(const SourceUnit& unit, const Toolchain& toolch
   CompileStats own;
   own.key = digest_of(ingredients);
   Artifact artifact = store.flights().run(own.key, [&] {
-    if (std::optional<Entry> entry = store.lookup(own.key)) return Artifact(*entry, false);
+    if (std::optional<Entry> entry = store.lookup(own.key)) return Artifact(*entry, true);
     Store::Lock lock = store.lock(own.key);
-    if (std::optional<Entry> entry = store.lookup(own.key)) return Artifact(*entry, false);
+    if (std::optional<Entry> entry = store.lookup(own.key)) return Artifact(*entry, true);
     Entry made = build_entry(unit, toolchain, target, options, ingredients, store);
     own.compiles = 1;
     own.compiler_seconds = nlohmann::json::parse(made.local).at("seconds");
     std::optional<Entry> published = store.publish(made);
-    return published ? Artifact(*published, false) : Artifact(made, true);
+    return Artifact(published ? *published : made, true);
   });
   own.hits = 1 - own.compiles;
   if (stats) *stats += own;

@@ -29,8 +29,8 @@ struct CompileStats {
 };
 
 // The artifact of `unit` for this toolchain, target and options: from the store, else built and published. Threads that
-// ask for one key share one build, processes do so by a lock. The result refers to the store, or has its module by
-// value where the store could not take it. Throws Error(Build) as build() does. `stats`, where given, is added to.
+// ask for one key share one build, processes do so by a lock. The result has its module by value, since another process
+// may remove the entry at any moment. Throws Error(Build) as build() does. `stats`, where given, is added to.
 Artifact compile_source_to_entry(const SourceUnit& unit, const Toolchain& toolchain, const Target& target,
                                  const BuildOptions& options, Store& store, CompileStats* stats = nullptr);
 

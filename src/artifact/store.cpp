@@ -7,6 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
+#include <ctime>
+#include <system_error>
 #include <thread>
 
 #include "artifact/store_root.h"
@@ -35,10 +38,64 @@ int retried(Action action) {
   return error;
 }
 
+// Never destroyed: a thread that waits for a lock may outlive main().
 FileSystem& system_files() {
-  static FileSystem files;
+  static FileSystem& files = *new FileSystem;
   return files;
 }
+
+constexpr int64_t kStampAge = 3600;
+
+// One attempt after another to take a lock, in a thread of its own: on some network file systems even an attempt that
+// shall not wait never returns, and then only the thread is lost.
+struct LockAttempts {
+  FileSystem& files;
+  const std::string path, entry;
+  const Clock::time_point end;
+  std::mutex mutex;
+  std::condition_variable changed;
+  int answers = 0;
+  bool done = false, given_up = false;
+  UniqueFd fd = UniqueFd();
+
+  void run() {
+    for (int wait = 1;; wait = std::min(2 * wait, 50)) {
+      UniqueFd lock;
+      const int error = files.try_lock(path, &lock);
+      FileStatus status;
+      const bool busy = error == EWOULDBLOCK || error == EINTR;  // else held, or locks do not work here
+      const bool over = !busy || files.status(entry, &status) == 0 || Clock::now() > end;
+      {
+        std::lock_guard guard(mutex);
+        ++answers;
+        if (given_up) {
+          files.unlock(&lock);
+          return;
+        }
+        if (over) {
+          fd = std::move(lock);
+          done = true;
+        }
+      }
+      changed.notify_all();
+      if (over) return;
+      std::this_thread::sleep_for(milliseconds(wait));
+    }
+  }
+
+  // False where an attempt has not returned for `answer_s`.
+  bool wait(double answer_s) {
+    std::unique_lock guard(mutex);
+    while (!done) {
+      const int seen = answers;
+      const auto limit = std::chrono::duration<double>(answer_s);
+      if (changed.wait_for(guard, limit, [&] { return done || answers != seen; })) continue;
+      given_up = true;
+      return false;
+    }
+    return true;
+  }
+};
 
 void require_key(const std::string& key) {
   if (!is_sha256_hex(key)) {
@@ -86,6 +143,10 @@ std::string Store::fall_back(const std::string& reason) {
   write_root_ = options_.read_only ? "" : make_private_root();
   const std::string folder =
       root_.empty() ? "No cache folder is known" : fmt::format("The cache folder '{}' is not used", root_);
+  if (options_.read_only) {
+    warnings_.push_back(fmt::format("The read-only cache folder '{}' is not used: {}.", root_, reason));
+    return "";
+  }
   const std::string instead = write_root_.empty()
                                   ? std::string("nothing is kept between calls")
                                   : fmt::format("a private folder '{}' serves this process", write_root_);
@@ -131,21 +192,52 @@ bool Store::degrade(const std::string& root, int error) {
 
 std::optional<Entry> Store::read_from(const std::string& root, const std::string& key) {
   const std::string path = entry_path(root, key);
-  std::map<std::string, std::string> files;
-  int error = retried([&] {
-    files.clear();
-    return files_.read_folder(path, &files);
-  });
-  std::string damage;
-  if (error == 0) {
-    Entry entry;
-    damage = read_entry(key, std::move(files), &entry);
-    if (damage.empty()) return entry;
-  } else if (error != EINVAL && error != ELOOP && error != ENOTDIR) {
-    return std::nullopt;  // not there, or an I/O error, which says nothing about the content
+  // Twice: what looks damaged may have been on its way out while it was read, with a sound entry in its place by now.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    std::map<std::string, std::string> files;
+    int error = retried([&] {
+      files.clear();
+      return files_.read_folder(path, &files);
+    });
+    if (error == 0) {
+      Entry entry;
+      if (!read_entry(key, std::move(files), &entry).empty()) continue;
+      note_use(stamp_path(root, key));
+      return entry;
+    }
+    if (error != EINVAL && error != ELOOP && error != ENOTDIR && error != EPERM) {
+      return std::nullopt;  // not there, or an I/O error, which says nothing about the content
+    }
   }
   if (!options_.read_only) files_.rename(path, staging_root(root) + "/" + staging_name() + "-bad");
   return std::nullopt;
+}
+
+void Store::note_use(const std::string& stamp) {
+  if (options_.read_only) return;
+  FileStatus status;
+  const int error = files_.status(stamp, &status);
+  if (error == 0 ? std::time(nullptr) - status.mtime_s < kStampAge : error != ENOENT) return;
+  files_.touch(stamp);  // where that cannot be, the time of publication counts
+}
+
+void Store::keep_under_cap(const std::string& root, const Entry& published) {
+  if (options_.max_bytes < 0) return;
+  const int64_t bytes = static_cast<int64_t>(published.module.size() + published.source.size());
+  {
+    std::lock_guard guard(mutex_);
+    unseen_bytes_ -= bytes;
+    if (unseen_bytes_ >= 0) return;
+  }
+  // Keys spread evenly: where the whole is beyond the limit, some shard is beyond its share, and looking at one is
+  // cheap.
+  const std::string entry = entry_path(root, published.key);
+  if (bytes_of_shard(entry.substr(0, entry.find_last_of('/')), files_) <= options_.max_bytes / 256) return;
+  const Pruned pruned = prune_root(root, files_, {.max_bytes = options_.max_bytes, .keep = published.key});
+  std::lock_guard guard(mutex_);
+  // Looking takes time with the size of the store, so that the next look waits for a part of what is free. Others
+  // publish too, hence only a part.
+  unseen_bytes_ = (options_.max_bytes - pruned.left) / 8;
 }
 
 std::optional<Entry> Store::lookup_here(const std::string& key) {
@@ -175,7 +267,10 @@ std::optional<Entry> Store::publish(const Entry& entry) {
     const std::string root = writable_root();
     if (root.empty()) return std::nullopt;
     int error = publish_in(root, entry, &found);
-    if (error == 0) return found;
+    if (error == 0) {
+      keep_under_cap(root, entry);
+      return found;
+    }
     // A winner that cannot be seen yet is no fault of the root.
     if (is_passing(error) || error == ENOENT || error == EEXIST || error == ENOTEMPTY) return std::nullopt;
     if (!degrade(root, error)) return std::nullopt;
@@ -212,8 +307,9 @@ int Store::move_into_place(const std::string& root, const std::string& staging, 
   for (int attempt = 0; attempt < 2; ++attempt) {
     error = retried([&] { return files_.rename(staging, path); });
     if (error == 0) {
-      *found = entry;
-      return 0;
+      // Seen as others will see it, or else the caller had better keep its own: a network file system may hide it yet.
+      *found = read_from(root, entry.key);
+      return *found ? 0 : ENOENT;
     }
     if (error != ENOTEMPTY && error != EEXIST && error != ENOTDIR) return error;
     if ((*found = read_from(root, entry.key))) {
@@ -229,7 +325,10 @@ std::optional<std::string> Store::read_warm(const std::string& key) {
   for (const std::string& root : readable_roots()) {
     std::string text;
     if (retried([&] { return files_.read_file(warm_path(root, key), &text); }) != 0) continue;
-    if (std::optional<std::string> record = record_in(text)) return record;
+    if (std::optional<std::string> record = record_in(text)) {
+      note_use(warm_path(root, key));
+      return record;
+    }
   }
   for (const std::shared_ptr<Store>& level : options_.levels) {
     if (std::optional<std::string> record = level->read_warm(key)) return record;
@@ -316,15 +415,21 @@ Store::Lock Store::lock(const std::string& key) {
   UniqueFd fd;
   const std::string root = writable_root();
   if (root.empty()) return Lock(&files_, std::move(fd));
-  const std::string path = lock_path(root, key), entry = entry_path(root, key);
-  const Clock::time_point end = Clock::now() + milliseconds(static_cast<int64_t>(options_.lock_timeout_s * 1000));
-  for (int wait = 1;; wait = std::min(2 * wait, 50)) {
-    int error = files_.try_lock(path, &fd);
-    if (error != EWOULDBLOCK && error != EINTR) break;  // held, or locks do not work here
-    FileStatus status;
-    if (files_.status(entry, &status) == 0 || Clock::now() > end) break;
-    std::this_thread::sleep_for(milliseconds(wait));
+  {
+    std::lock_guard guard(mutex_);
+    if (!locks_work_) return Lock(&files_, std::move(fd));
   }
+  const Clock::time_point end = Clock::now() + milliseconds(static_cast<int64_t>(options_.lock_timeout_s * 1000));
+  std::shared_ptr<LockAttempts> attempts(
+      new LockAttempts{.files = files_, .path = lock_path(root, key), .entry = entry_path(root, key), .end = end});
+  try {
+    std::thread([attempts] { attempts->run(); }).detach();
+  } catch (const std::system_error&) {
+    return Lock(&files_, std::move(fd));  // no thread to be had: the lock only saves work
+  }
+  if (attempts->wait(options_.lock_answer_s)) return Lock(&files_, std::move(attempts->fd));
+  std::lock_guard guard(mutex_);
+  locks_work_ = false;
   return Lock(&files_, std::move(fd));
 }
 
@@ -347,8 +452,15 @@ bool Store::has_room() {
 }
 
 std::vector<std::string> Store::take_warnings() {
-  std::lock_guard guard(mutex_);
-  return std::exchange(warnings_, {});
+  std::vector<std::string> out;
+  {
+    std::lock_guard guard(mutex_);
+    out = std::exchange(warnings_, {});
+  }
+  for (const std::shared_ptr<Store>& level : options_.levels) {
+    for (std::string& warning : level->take_warnings()) out.push_back(std::move(warning));
+  }
+  return out;
 }
 
 }  // namespace ferrule

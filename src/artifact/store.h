@@ -22,6 +22,8 @@ namespace ferrule {
 struct StoreOptions {
   bool read_only = false;                            // never write, and take no private place instead
   double lock_timeout_s = 60;                        // how long to wait for another process that builds the same
+  double lock_answer_s = 5;                          // after so long without an answer, locks count as broken
+  int64_t max_bytes = -1;                            // publishing removes the longest unused beyond it; -1: no limit
   std::vector<std::shared_ptr<class Store>> levels;  // read-only ones, searched after this one
   FileSystem* files = nullptr;                       // empty: the system's
 };
@@ -100,6 +102,9 @@ class Store {
   std::optional<Entry> read_from(const std::string& root, const std::string& key);
   // 0 where `found` is what readers now see, else an errno value.
   int publish_in(const std::string& root, const Entry& entry, std::optional<Entry>* found);
+  // Notes the use of what `stamp` is the stamp of, unless that was done within the last hour.
+  void note_use(const std::string& stamp);
+  void keep_under_cap(const std::string& root, const Entry& published);
   int move_into_place(const std::string& root, const std::string& staging, const Entry& entry,
                       std::optional<Entry>* found);
   int write_warm_in(const std::string& root, const std::string& key, const std::string& text);
@@ -115,7 +120,9 @@ class Store {
   bool decided_ = false;       // write_root_ is known
   bool fell_back_ = false;     // a warning was given; write_root_ is private or empty
   std::string write_root_;
-  std::string private_root_;  // removed at the end by the process that made it
+  bool locks_work_ = true;
+  int64_t unseen_bytes_ = -1;  // may still be published before the cap is looked after again; negative: now
+  std::string private_root_;   // removed at the end by the process that made it
   int private_owner_ = 0;
   std::vector<std::string> warnings_;
 };

@@ -235,6 +235,12 @@ Pruned prune_root(const std::string& root, FileSystem& files, const PruneLimits&
   return out;
 }
 
+int64_t bytes_of_shard(const std::string& folder, FileSystem& files) {
+  int64_t bytes = 0;
+  for (const std::string& name : names_of(folder, files)) bytes += size_of_folder(folder + "/" + name, files);
+  return bytes;
+}
+
 void remove_idle_locks(const std::string& root, FileSystem& files) {
   const std::string folder = root + "/v1/locks";
   for (const std::string& name : names_of(folder, files)) {

@@ -56,6 +56,9 @@ struct Pruned {
 // Removes entries and warm records, the longest unused first, until the limits hold; and what killed processes left.
 Pruned prune_root(const std::string& root, FileSystem& files, const PruneLimits& limits);
 
+// Bytes of the entries in one of the folders `v1/<2 digits>`.
+int64_t bytes_of_shard(const std::string& folder, FileSystem& files);
+
 // Removes the lock files that nobody holds.
 void remove_idle_locks(const std::string& root, FileSystem& files);
 

@@ -72,6 +72,11 @@ std::string distrust_of(const std::string& root, bool read_only, FileSystem& fil
   if (status.kind != FileKind::Folder) return "it is not a folder";
   if (status.owner != geteuid() && !(read_only && status.owner == 0)) return "it belongs to another user";
   if (status.mode & 022) return fmt::format("others can write to it (mode {:04o})", status.mode);
+  // What lies in it may be from a time when others could write to it.
+  const std::string inner = root + "/v1";
+  if (files.status(inner, &status) != 0) return "";
+  if (status.kind != FileKind::Folder) return fmt::format("'{}' is not a folder", inner);
+  if (!is_trusted(status)) return fmt::format("others have written to '{}', or could", inner);
   return "";
 }
 

@@ -123,7 +123,15 @@ int make_folders(const std::string& path) {
   return mkdir(path.c_str(), 0700) == 0 || errno == EEXIST ? 0 : errno;
 }
 
-int remove_tree(const std::string& path) { return remove_tree_at(AT_FDCWD, path.c_str()); }
+int remove_tree(const std::string& path) {
+  int error = 0;
+  // Network file systems give these for moments, and what stays would stay for long.
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    error = remove_tree_at(AT_FDCWD, path.c_str());
+    if (error != ESTALE && error != EBUSY && error != ENOTEMPTY) break;
+  }
+  return error;
+}
 
 int make_private_folder(const std::string& parent, const std::string& prefix, std::string* path) {
   std::string name = parent + "/" + prefix + "XXXXXX";

@@ -73,3 +73,24 @@ def test_prune(filled, tmp_path):
     assert other.get(artifact.key) is None
     assert fr.Store(store.root, read_only=True).prune(max_bytes=0).entries == 0
     assert store.entries()
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("1000", 1000), ("2K", 2048), ("1.5 MiB", 3 << 19), ("5g", 5 << 30), ("none", None), ("", None)],
+)
+def test_sizes_from_the_environment(monkeypatch, text, size):
+    from ferrule.config import setting
+
+    monkeypatch.setenv("FERRULE_CACHE_LIMIT", text)
+    assert setting("cache_limit") == size
+
+
+def test_a_limit_may_be_none_and_must_be_a_number():
+    with fr.config(cache_limit=None):
+        assert fr.Store().root
+    with (
+        pytest.raises(fr.UserError, match="'cache_limit' is '5G', but must be an int"),
+        fr.config(cache_limit="5G"),
+    ):
+        pass

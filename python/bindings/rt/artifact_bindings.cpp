@@ -173,13 +173,15 @@ void bind_store(nb::module_& m) {
       .def(
           "__init__",
           [](Store* self, std::optional<std::string> root, bool read_only, double lock_timeout,
-             std::vector<std::shared_ptr<Store>> levels) {
+             std::vector<std::shared_ptr<Store>> levels, std::optional<int64_t> max_bytes) {
             nb::gil_scoped_release unlocked;
-            new (self) Store(root ? *root : default_store_root(),
-                             StoreOptions{read_only, lock_timeout, std::move(levels), nullptr});
+            new (self) Store(root ? *root : default_store_root(), StoreOptions{.read_only = read_only,
+                                                                               .lock_timeout_s = lock_timeout,
+                                                                               .max_bytes = max_bytes.value_or(-1),
+                                                                               .levels = std::move(levels)});
           },
           nb::arg("root") = nb::none(), nb::kw_only(), nb::arg("read_only") = false, nb::arg("lock_timeout") = 60.0,
-          nb::arg("levels") = std::vector<std::shared_ptr<Store>>{})
+          nb::arg("levels") = std::vector<std::shared_ptr<Store>>{}, nb::arg("max_bytes") = nb::none())
       .def_prop_ro("root", &Store::root)
       .def(
           "contains", [](Store& self, const std::string& key) { return self.lookup(key).has_value(); }, Unlocked(),
@@ -189,9 +191,9 @@ void bind_store(nb::module_& m) {
           [](Store& self, const std::string& key) -> std::optional<Artifact> {
             std::optional<Entry> entry = self.lookup(key);
             if (!entry) return std::nullopt;
-            return Artifact(*entry, false);
+            return Artifact(*entry, true);
           },
-          Unlocked(), nb::arg("key"), "The artifact under a key, by reference; None where no sound entry is found.")
+          Unlocked(), nb::arg("key"), "The artifact under a key, by value; None where no sound entry is found.")
       .def("read_warm", &Store::read_warm, Unlocked(), nb::arg("key"))
       .def("write_warm", &Store::write_warm, Unlocked(), nb::arg("key"), nb::arg("json"))
       .def("take_warnings", &Store::take_warnings)

@@ -34,7 +34,7 @@ TEST_F(CompileTest, CompilesOnceAcrossStores) {
     EXPECT_EQ(stats.hits, 0);
     EXPECT_GT(stats.compiler_seconds, 0);
     EXPECT_EQ(stats.key, artifact.key());
-    EXPECT_FALSE(artifact.has_module());
+    EXPECT_TRUE(artifact.has_module());
     EXPECT_EQ(artifact.name(), "twice");
     EXPECT_EQ(load_bytes(artifact, store).bytes.substr(1, 3), "ELF");
     key = artifact.key();
@@ -94,6 +94,31 @@ TEST_F(CompileTest, LocksThatDoNotWorkCostNothingButWork) {
   EXPECT_FALSE(load_bytes(compile_source(unit(), "", options_, store), store).bytes.empty());
 }
 
+// Between the build and the load anybody may remove the entry.
+TEST_F(CompileTest, AnArtifactLoadsAfterItsEntryIsGone) {
+  Store store(root());
+  Artifact artifact = compile_source(unit(), "", options_, store);
+  EXPECT_EQ(store.prune({.max_bytes = 0}).entries, 1);
+  EXPECT_FALSE(load_bytes(artifact, store).bytes.empty());
+}
+
+// Here nothing that was published is ever seen again.
+TEST_F(CompileTest, WorksWhereARenamedEntryCannotBeSeen) {
+  FailingFiles files;
+  files.errors["read_folder"] = {ENOENT};
+  Store store(root(), {.files = &files});
+  for (int round = 0; round < 2; ++round) {
+    CompileStats stats;
+    Artifact artifact = compile_source(unit(), "", options_, store, &stats);
+    EXPECT_EQ(stats.compiles, 1);
+    EXPECT_FALSE(load_bytes(artifact, store).bytes.empty());
+  }
+  EXPECT_TRUE(store.take_warnings().empty());
+  files.errors.clear();
+  EXPECT_EQ(store.entries().size(), 1u);
+  EXPECT_TRUE(store.verify().findings.empty());
+}
+
 TEST_F(CompileTest, ThreadsShareABuild) {
   Store store(root());
   find_toolchain("", store.probes());
@@ -132,7 +157,7 @@ TEST_F(CompileTest, AHitNeedsNoWorkingCompilerForLoading) {
 
 TEST_F(CompileTest, ValuesTravel) {
   Store store(root());
-  Artifact artifact = compile_source(unit(), "", options_, store);
+  Artifact artifact = compile_source(unit(), "", options_, store).without_module();
   Artifact by_value = embed_module(artifact, store);
   EXPECT_TRUE(by_value == artifact);
   EXPECT_TRUE(by_value.has_module());
@@ -179,7 +204,7 @@ TEST_F(CompileTest, DamagedBytesAreErrors) {
 
 TEST_F(CompileTest, AMissListsAllThatWasTried) {
   Store store(root()), empty(path("empty"));
-  Artifact artifact = compile_source(unit(), "", options_, store);
+  Artifact artifact = compile_source(unit(), "", options_, store).without_module();
   try {
     load_bytes(artifact, empty, [&] { return rebuild(artifact, "/nonexistent", options_.include_dir, empty); });
     ADD_FAILURE();

@@ -144,6 +144,30 @@ TEST_F(RaceTest, AReaderNeverSeesAMixture) {
   EXPECT_EQ(found, 300);
 }
 
+// A cap of one entry while eight processes publish ten programs: what is found is whole, and the cap holds at the end.
+TEST_F(RaceTest, EvictionUnderLoad) {
+  const std::string root = path("cache");
+  const std::string module(20000, 'm');
+  std::vector<pid_t> children;
+  for (int i = 0; i < 8; ++i) {
+    children.push_back(start([&] {
+      Store store(root, {.max_bytes = 25000});
+      for (int round = 0; round < 30; ++round) {
+        Entry mine = made_up_entry(std::to_string((round + i) % 10), module);
+        if (std::optional<Entry> found = store.lookup(mine.key); found && found->module != module) return false;
+        store.publish(mine);
+      }
+      return store.take_warnings().empty();
+    }));
+  }
+  for (pid_t child : children) EXPECT_TRUE(ended_well(child));
+  Store store(root, {.max_bytes = 25000});
+  ASSERT_TRUE(store.publish(made_up_entry("last", module)));
+  EXPECT_EQ(store.entries().size(), 1u);
+  EXPECT_TRUE(store.verify().findings.empty());
+  EXPECT_TRUE(names_in(staging_root(root)).empty());
+}
+
 TEST(SingleFlight, ThreadsShareOneRun) {
   SingleFlight<int> flights;
   std::atomic<int> runs = 0, sum = 0;

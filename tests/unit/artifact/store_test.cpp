@@ -6,6 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
 #include <thread>
 
 #include "testing.h"
@@ -373,6 +377,180 @@ TEST_F(StoreTest, LocksExcludeAndGiveUp) {
   FailingFiles files;
   files.errors["try_lock"] = {ENOSYS};
   EXPECT_FALSE(Store(root(), {.files = &files}).lock(key).held());
+}
+
+// An attempt that shall not wait never returns: the next one does not even try.
+TEST_F(StoreTest, ALockThatNeverAnswersIsGivenUp) {
+  class BlockingLocks : public FileSystem {
+   public:
+    int try_lock(const std::string&, UniqueFd*) override {
+      ++attempts;
+      std::unique_lock guard(mutex);
+      changed.wait(guard, [&] { return released; });
+      ++returned;
+      changed.notify_all();
+      return EWOULDBLOCK;
+    }
+    std::atomic<int> attempts = 0;
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool released = false;
+    int returned = 0;
+  };
+  static BlockingLocks& files = *new BlockingLocks;  // a thread that was given up may still use it
+  Store store(root(), {.lock_answer_s = 0.05, .files = &files});
+  EXPECT_FALSE(store.lock(sha256_hex("a")).held());
+  EXPECT_FALSE(store.lock(sha256_hex("b")).held());
+  EXPECT_TRUE(store.publish(made_up_entry("a")));
+  EXPECT_EQ(files.attempts, 1);
+  EXPECT_TRUE(store.take_warnings().empty());
+  std::unique_lock guard(files.mutex);
+  files.released = true;
+  files.changed.notify_all();
+  files.changed.wait(guard, [&] { return files.returned == 1; });
+}
+
+// Where the answer comes too late, the lock is let go again.
+TEST_F(StoreTest, ALateLockIsNotKept) {
+  class LateLocks : public FileSystem {
+   public:
+    int try_lock(const std::string& path, UniqueFd* lock) override {
+      {
+        std::unique_lock guard(mutex);
+        changed.wait(guard, [&] { return released; });
+      }
+      return FileSystem::try_lock(path, lock);
+    }
+    void unlock(UniqueFd* lock) override {
+      const bool held = static_cast<bool>(*lock);
+      FileSystem::unlock(lock);
+      std::lock_guard guard(mutex);
+      unlocked = unlocked || held;
+      changed.notify_all();
+    }
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool released = false, unlocked = false;
+  };
+  static LateLocks& files = *new LateLocks;
+  const std::string key = sha256_hex("a");
+  Store store(root(), {.lock_answer_s = 0.05, .files = &files});
+  EXPECT_FALSE(store.lock(key).held());
+  std::unique_lock guard(files.mutex);
+  files.released = true;
+  files.changed.notify_all();
+  files.changed.wait(guard, [&] { return files.unlocked; });
+  EXPECT_TRUE(Store(root()).lock(key).held());
+}
+
+TEST_F(StoreTest, ASlowRenameCostsOnlyTime) {
+  class SlowRenames : public FileSystem {
+   public:
+    int rename(const std::string& from, const std::string& to) override {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      return FileSystem::rename(from, to);
+    }
+  };
+  SlowRenames files;
+  Store slow(root(), {.files = &files}), quick(root());
+  std::thread publisher([&] { EXPECT_EQ(slow.publish(made_up_entry("a", "one"))->module.size(), 3u); });
+  EXPECT_TRUE(quick.publish(made_up_entry("a", "two")));
+  publisher.join();
+  EXPECT_EQ(slow.lookup(made_up_entry("a").key)->module, quick.lookup(made_up_entry("a").key)->module);
+  EXPECT_TRUE(slow.verify().findings.empty());
+  EXPECT_TRUE(names_in(staging_root(root())).empty());
+}
+
+// Reads and writes are counted: whoever finds an entry leaves everything as it is.
+TEST_F(StoreTest, AHitWritesNothingWithinAnHour) {
+  class CountedWrites : public FileSystem {
+   public:
+    int make_folder(const std::string& path) override { return ++writes, FileSystem::make_folder(path); }
+    int make_folders(const std::string& path) override { return ++writes, FileSystem::make_folders(path); }
+    int write_new_file(const std::string& path, std::string_view content) override {
+      return ++writes, FileSystem::write_new_file(path, content);
+    }
+    int rename(const std::string& from, const std::string& to) override {
+      return ++writes, FileSystem::rename(from, to);
+    }
+    int remove_tree(const std::string& path) override { return ++writes, FileSystem::remove_tree(path); }
+    int try_lock(const std::string& path, UniqueFd* lock) override {
+      return ++writes, FileSystem::try_lock(path, lock);
+    }
+    int touch(const std::string& path) override { return ++writes, ++touches, FileSystem::touch(path); }
+    int writes = 0, touches = 0;
+  };
+  Entry made = made_up_entry("a");
+  const std::string key = sha256_hex("record");
+  ASSERT_TRUE(Store(root()).publish(made));
+  ASSERT_TRUE(Store(root()).write_warm(key, "{}"));
+  CountedWrites files;
+  Store store(root(), {.files = &files});
+  EXPECT_TRUE(store.lookup(made.key));
+  EXPECT_TRUE(store.read_warm(key));
+  EXPECT_EQ(files.writes, 0);
+  const timespec times[2] = {{time(nullptr) - 4000, 0}, {time(nullptr) - 4000, 0}};
+  ASSERT_EQ(utimensat(AT_FDCWD, stamp_path(root(), made.key).c_str(), times, 0), 0);
+  ASSERT_EQ(utimensat(AT_FDCWD, warm_path(root(), key).c_str(), times, 0), 0);
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_TRUE(store.lookup(made.key));
+    EXPECT_TRUE(store.read_warm(key));
+  }
+  EXPECT_EQ(files.writes, 2);
+  EXPECT_EQ(files.touches, 2) << "the stamp and the record, once";
+}
+
+TEST_F(StoreTest, WhatOthersWroteIsNotRead) {
+  Entry made = made_up_entry("a");
+  const std::string key = sha256_hex("record");
+  const std::string folder = entry(made);
+  std::vector<std::function<void()>> plants = {
+      [&] { ASSERT_EQ(chmod(folder.c_str(), 0777), 0); },
+      [&] { ASSERT_EQ(chmod((folder + "/module.so").c_str(), 0620), 0); },
+  };
+  if (geteuid() == 0) {
+    plants.push_back([&] { ASSERT_EQ(chown(folder.c_str(), 4242, 4242), 0); });
+    plants.push_back([&] { ASSERT_EQ(chown((folder + "/manifest.json").c_str(), 4242, 4242), 0); });
+  }
+  Store store(root());
+  for (const auto& plant : plants) {
+    ASSERT_TRUE(store.publish(made));
+    plant();
+    EXPECT_FALSE(store.lookup(made.key));
+  }
+  ASSERT_TRUE(store.write_warm(key, "{}"));
+  ASSERT_EQ(chmod(warm_path(root(), key).c_str(), 0666), 0);
+  EXPECT_FALSE(store.read_warm(key));
+  ASSERT_EQ(chmod((root() + "/v1").c_str(), 0777), 0);
+  Store later(root());
+  EXPECT_NE(later.take_warnings().at(0).find("or could"), std::string::npos);
+  EXPECT_TRUE(later.publish(made)) << "in a private place";
+  EXPECT_FALSE(names_in(root() + "/v1/" + made.key.substr(0, 2)).size() > 1);
+}
+
+TEST_F(StoreTest, TheCapHoldsAndSparesTheNewest) {
+  const std::string module(30000, 'm');
+  Entry first = made_up_entry("0", module);
+  {
+    Store(root()).publish(first);
+  }
+  const int64_t one = Store(root()).entries().at(0).bytes;
+  Store store(root(), {.max_bytes = 3 * one + 1000});
+  for (int i = 0; i < 10; ++i) {
+    Entry made = made_up_entry(std::to_string(i), module);
+    ASSERT_TRUE(store.publish(made));
+    EXPECT_TRUE(store.lookup(made.key));
+    int64_t total = 0;
+    for (const StoredEntry& entry : store.entries()) total += entry.bytes;
+    EXPECT_LE(total, 3 * one + 1000);
+  }
+  EXPECT_EQ(store.entries().size(), 3u);
+  Store none(root(), {.max_bytes = 0});
+  Entry made = made_up_entry("x", module);
+  ASSERT_TRUE(none.publish(made));
+  EXPECT_TRUE(none.lookup(made.key)) << "what was just made stays, or it would be made for ever";
+  EXPECT_EQ(none.entries().size(), 1u);
+  EXPECT_TRUE(none.verify().findings.empty());
 }
 
 TEST_F(StoreTest, AWaiterGoesOnAsSoonAsTheEntryIsThere) {
