@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ferrule import _rt, session
 from ferrule.artifact import Artifact
+from ferrule.config import setting
 from ferrule.errors import UserValueError
 
 
@@ -79,7 +80,8 @@ class Store:
         if root is None and not read_only:
             self._store: _rt.Store = session.store()
         else:
-            path = os.path.abspath(os.fspath(root)) if root is not None else _rt.default_store_root()
+            path = root or setting("cache_dir") or _rt.default_store_root()
+            path = os.path.abspath(os.fspath(path)) if path else ""
             self._store = _rt.Store(path, read_only=read_only)
 
     @property
