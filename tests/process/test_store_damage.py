@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -314,3 +315,91 @@ def test_a_mapped_library_survives_its_entry(script, tmp_path):
         env={**os.environ, "FERRULE_CACHE_DIR": str(tmp_path / "cache")},
         check=True,
     )
+
+
+def python(code, tmp_path, **env):
+    """Run code in a file beside the program, with a store of its own."""
+    path = tmp_path / "main.py"
+    path.write_text(code)
+    done = subprocess.run(
+        [sys.executable, str(path)],
+        env={**os.environ, "FERRULE_CACHE_DIR": str(tmp_path / "cache"), **env},
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_working_folder_may_go_away(script, tmp_path):
+    code = """
+import os, numpy as np
+os.makedirs("work")
+os.chdir("work")
+from program import fr, shifted
+with fr.config(profile=True):
+    artifact = shifted.compile(np.arange(5.0))
+    os.rmdir(os.getcwd())
+    os.chdir("/")
+    print(shifted(np.arange(5.0)).tolist(), artifact.load()(np.arange(5.0)).tolist())
+"""
+    assert python(code, tmp_path).strip() == f"{EXPECTED} {EXPECTED}"
+
+
+def test_a_program_in_a_zip_file(script, tmp_path):
+    with zipfile.ZipFile(tmp_path / "app.zip", "w") as archive:
+        archive.write(script, "program.py")
+    script.unlink()
+    code = f"import sys; sys.path.insert(0, {str(tmp_path / 'app.zip')!r}); import program; program.main()"
+    for compiles in (1, 0):
+        result = json.loads(python(code, tmp_path))
+        assert (result["value"], result["compiles"], result["warnings"]) == (EXPECTED, compiles, [])
+
+
+def test_the_first_call_from_many_threads(script, tmp_path):
+    code = """
+import threading, numpy as np
+from program import shifted
+start, results = threading.Barrier(8), []
+def call():
+    start.wait()
+    results.append(shifted(np.arange(5.0)).tolist())
+threads = [threading.Thread(target=call) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(results), len({str(r) for r in results}), shifted.stats()["compiles"])
+"""
+    assert python(code, tmp_path).strip() == "8 1 1"
+
+
+def test_many_kernels_take_bounded_memory_and_leave_no_child(script, tmp_path):
+    code = """
+import os, sys, numpy as np
+import ferrule as fr
+from program import shifted
+def memory():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+def make(number):
+    @fr.program
+    def kernel(a):
+        return a + number
+    return kernel
+kernels = [make(float(i)) for i in range(int(sys.argv[1]) if len(sys.argv) > 1 else COUNT)]
+a = np.arange(5.0)
+def call(some):
+    for i, kernel in enumerate(some):
+        assert kernel(a).tolist() == (a + float(kernels.index(kernel))).tolist()
+call(kernels[:4])
+before = memory()
+call(kernels[4:])
+print((memory() - before) / (len(kernels) - 4))
+try:
+    os.waitpid(-1, os.WNOHANG)
+    print("a child is left")
+except ChildProcessError:
+    print("none")
+""".replace("COUNT", "500" if LONG else "12")
+    per_kernel, children = python(code, tmp_path).split("\n")[:2]
+    assert float(per_kernel) < 1 << 20 and children == "none"

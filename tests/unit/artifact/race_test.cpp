@@ -168,6 +168,37 @@ TEST_F(RaceTest, EvictionUnderLoad) {
   EXPECT_TRUE(names_in(staging_root(root)).empty());
 }
 
+// Junk lies about and four processes write while the store is listed, verified, repaired and pruned.
+TEST_F(RaceTest, ToolsWorkBesideWriters) {
+  const std::string root = path("cache");
+  Store store(root);
+  ASSERT_TRUE(store.publish(made_up_entry("0")));
+  const std::string shard = entry_path(root, made_up_entry("0").key).substr(0, (root + "/v1/00").size());
+  std::vector<pid_t> children;
+  for (int i = 0; i < 4; ++i) {
+    children.push_back(start([&] {
+      Store mine(root);
+      for (int round = 0; round < 60; ++round) {
+        Entry entry = made_up_entry(std::to_string((round + i) % 20), std::string(5000, 'm'));
+        if (std::optional<Entry> found = mine.publish(entry); found && found->key != entry.key) return false;
+        if (!mine.write_warm(entry.key, "{}")) return false;
+      }
+      return mine.take_warnings().empty();
+    }));
+  }
+  for (int round = 0; round < 30; ++round) {
+    overwrite(shard + "/.cut" + std::to_string(round), "x");
+    overwrite(root + "/v1/warm/half", "{");
+    for (const StoredEntry& entry : store.entries()) store.lookup(entry.key);
+    store.verify(round % 2 == 1);
+    store.prune({.max_bytes = 40000});
+  }
+  for (pid_t child : children) EXPECT_TRUE(ended_well(child));
+  store.verify(true);
+  EXPECT_TRUE(store.verify().findings.empty());
+  EXPECT_TRUE(store.take_warnings().empty());
+}
+
 TEST(SingleFlight, ThreadsShareOneRun) {
   SingleFlight<int> flights;
   std::atomic<int> runs = 0, sum = 0;
