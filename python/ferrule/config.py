@@ -63,6 +63,7 @@ SETTINGS: Mapping[str, Setting] = {
     "on_recompile_limit": Setting("warn", str, "what it does then", ("warn", "error")),
     "do_not_execute": Setting(False, _flag, "calls check their arguments, run nothing and return None"),
     "profile": Setting(False, _flag, "time every call, for ferrule.hooks.timings()"),
+    "progress": Setting(True, _flag, "show compilations that take long on a terminal"),
     "time": Setting(False, _flag, "print the time of each stage of each compilation on stderr"),
 }
 

@@ -171,10 +171,16 @@ def checked_adapter(adapter: str) -> str:
     return adapter
 
 
-def watched_compile(name: str) -> contextlib.AbstractContextManager[None]:
-    """The context of a compilation: the hooks of `ferrule.hooks`, which is not imported for it."""
+def watched_compile(name: str) -> contextlib.AbstractContextManager[Any]:
+    """The context of a compilation: hooks of `ferrule.hooks`, a line on a terminal. Neither is imported without need."""
     hooks = sys.modules.get("ferrule.hooks")
-    return contextlib.nullcontext() if hooks is None else hooks.compiling(name)
+    around = contextlib.nullcontext() if hooks is None else hooks.compiling(name)
+    if sys.stderr is None or not os.isatty(2) or not setting("progress"):
+        return around
+    from ferrule import progress
+
+    stream = progress.terminal()
+    return around if stream is None else progress.compiling(name, stream, around)
 
 
 def _compile_program(

@@ -168,6 +168,28 @@ nb::dict import_from(Store& store, const std::string& path) {
   return to_python(result);
 }
 
+nb::dict describe_toolchain(const std::string& compiler, const std::string& target, Store& store) {
+  Toolchain toolchain;
+  Target resolved;
+  {
+    nb::gil_scoped_release unlocked;
+    const ProbeCache probes = store.probes();
+    toolchain = find_toolchain(compiler, probes);
+    resolved = resolve_target(target, toolchain, probes);
+  }
+  nb::dict out;
+  out["command"] = toolchain.command;
+  out["kind"] = toolchain.kind == CompilerKind::Clang ? "clang" : "gcc";
+  out["version"] = toolchain.version;
+  out["identity"] = toolchain.identity;
+  out["triplet"] = toolchain.triplet;
+  out["target"] = resolved.name;
+  out["march"] = resolved.march;
+  out["target_flags"] = resolved.flags;
+  out["features"] = resolved.features;
+  return out;
+}
+
 void bind_store(nb::module_& m) {
   nb::class_<Store>(m, "Store", "Compiled programs on disk, by the digest of all that they depend on.")
       .def(
@@ -291,6 +313,8 @@ void bind_artifact(nb::module_& m) {
         "Ask the C++ compiler who it is and what the target means, where the store does not know it yet.");
   m.def("toolchain_identity", &toolchain_identity, Unlocked(), nb::arg("compiler"), nb::arg("store"),
         "Digest of who the C++ compiler is (`compiler`, else CXX, else PATH); empty where none can be used.");
+  m.def("describe_toolchain", &describe_toolchain, nb::arg("compiler"), nb::arg("target"), nb::arg("store"),
+        "Who the C++ compiler is and what the target means to it. Raises BuildError where none can be used.");
   m.def("host_features", &host_features, "The CPU features of this host, by the compilers' names.");
   m.def(
       "digest_of", [](const Pairs& pairs) { return digest_of(ingredients_of(pairs)); }, nb::arg("ingredients"),
