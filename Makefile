@@ -2,7 +2,7 @@
 PY := .venv/bin/python
 PRESET ?= release
 
-.PHONY: help setup build demo test check unit pytest bench fuzz tidy sanitize format clean
+.PHONY: help setup build demo test check unit pytest wheel bench fuzz tidy sanitize format clean
 
 help:            ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,6 +27,9 @@ unit: build      ## the C++ unit tests
 
 pytest: build    ## the Python tests
 	@$(PY) tools/run_tests.py --only python --only errors --only process --only golden --only docs --only leaks
+
+wheel: build     ## a wheel for the Python of .venv, in dist/
+	@tools/wheel.sh
 
 bench: build     ## the benchmarks, with whatever peers are installed
 	@$(PY) bench/run_all.py

@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
 BUILD = ROOT / "build" / "release"
+WHEELS = "tests/packaging/test_wheel.py"
 PYTHON_FOLDERS = ("python", "tests", "tools", "bench", "examples", "docs")
 
 
@@ -83,7 +84,10 @@ def shards() -> list[Shard]:
         Shard("process", "process", 180, pytest("tests/process", workers=1)),
         Shard("leaks", "leaks", 40, pytest("tests/leaks")),
         Shard("docs", "docs", 60, pytest("tests/docs")),
-        Shard("packaging", "packaging", 240, pytest("tests/packaging", workers=1)),
+        Shard("packaging", "packaging", 240, pytest("tests/packaging", "--ignore", WHEELS, workers=1)),
+        Shard("wheel", "wheel", 120, pytest(WHEELS, workers=1)),
+        # The bindings are compiled for each Python, the rest is found by ccache.
+        Shard("wheels", "wheels", 600, pytest(WHEELS, workers=1), {"FERRULE_WHEELS": "all"}, extra=True),
         Shard(
             "random programs",
             "fuzz",
