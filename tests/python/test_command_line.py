@@ -198,6 +198,33 @@ def test_why_finds_the_entry_that_is_most_alike(answer):
     assert release["key"] in (found["before"], found["after"])
 
 
+def test_verify_reports_and_repairs(answer, command, folder):
+    (row,) = answer("compile", f"{PROGRAM_FILE}:scale")
+    assert answer("cache", "verify")["sound"]
+    foreign = folder / "store" / "v1" / row["key"][:2] / "foreign"
+    foreign.write_text("x")
+    status, out, _ = command("cache", "verify")
+    assert status == 1 and "foreign" in out and "1 findings" in out
+    status, out, _ = command("cache", "verify", "--repair")
+    assert status == 0 and "(removed)" in out and not foreign.exists()
+    assert command("cache", "verify")[0] == 0
+
+
+def test_prune_removes_what_it_may(answer, folder, monkeypatch):
+    monkeypatch.setenv("FERRULE_CACHE_DIR", str(folder / "small store"))
+    answer("compile", f"{PROGRAM_FILE}:scale")
+    assert answer("cache", "prune", "--older-than", "30d", "--max-size", "1.5G")["entries"] == 0
+    assert answer("cache", "prune", "--max-size", "0")["entries"] == 1
+    assert answer("cache", "ls") == []
+
+
+def test_export_and_import_carry_entries(answer, folder):
+    (row,) = answer("compile", f"{PROGRAM_FILE}:scale")
+    assert answer("cache", "export", "one.archive", row["key"][:20])["entries"] == 1
+    assert answer("cache", "import", "one.archive", "--cache-dir", "other store")["entries"] == 1
+    assert [entry["key"] for entry in answer("cache", "ls", "--cache-dir", "other store")] == [row["key"]]
+
+
 def test_path_is_the_root_or_the_folder_of_an_entry(answer, command, folder):
     assert command("cache", "path")[1] == f"{folder / 'store'}\n"
     assert command("cache", "path", "--cache-dir", "elsewhere")[1] == f"{folder / 'elsewhere'}\n"
@@ -232,6 +259,12 @@ def test_path_is_the_root_or_the_folder_of_an_entry(answer, command, folder):
         (("compile", f"{PROGRAM_FILE}:scale", "-o", "no/such/folder"), "no/such"),
         (("compile", f"{PROGRAM_FILE}:scale", "--target", "fast"), "'target' is 'fast'"),
         (("compile", f"{PROGRAM_FILE}:scale", "--compiler", "/no/c++"), "'/no/c++' was not found"),
+        (("cache", "prune"), "give --max-size, --older-than or both"),
+        (("cache", "prune", "--max-size", "much"), "'much' is no size"),
+        (("cache", "prune", "--older-than", "3"), "'3' is no span of time"),
+        (("cache", "import", "missing.archive"), "missing.archive"),
+        (("cache", "export", "no/such/file"), "no/such/file"),
+        (("cache", "export", "out.archive", "ffffffffffff"), "no entry 'ffffffffffff'"),
         (("cache", "path", "ffffffffffff"), "no entry whose key begins with 'ffffffffffff'"),
         (("cache", "why", "xyz"), "no entry whose key begins with 'xyz'"),
     ],
@@ -250,7 +283,15 @@ def test_wrong_words_are_told_with_the_usage(words, capsys):
 
 
 @pytest.mark.parametrize(
-    "words", [(), ("compile",), ("run",), ("info",), ("cache",), ("cache", "ls"), ("cache", "why")]
+    "words",
+    [
+        (),
+        ("compile",),
+        ("run",),
+        ("info",),
+        ("cache",),
+        *(("cache", name) for name in ("ls", "why", "verify", "prune", "export", "import", "path")),
+    ],
 )
 def test_help_has_examples(words, capsys):
     with pytest.raises(SystemExit) as ended:

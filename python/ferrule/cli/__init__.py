@@ -48,6 +48,15 @@ like it is the other. A KEY may be cut to its first digits.
 examples:
   ferrule cache why 3f9a
   ferrule cache why 3f9a 81c2""",
+    "verify": """\
+The exit status is 1 where something is damaged, foreign or untrusted and was not removed.
+
+examples:
+  ferrule cache verify
+  ferrule cache verify --repair""",
+    "prune": "examples:\n  ferrule cache prune --max-size 1G\n  ferrule cache prune --older-than 30d",
+    "export": "examples:\n  ferrule cache export all.archive\n  ferrule cache export one.archive 3f9a",
+    "import": "Entries are code: take only archives that you trust.\n\nexample:\n  ferrule cache import all.archive",
     "path": "examples:\n  ferrule cache path\n  ls $(ferrule cache path 3f9a)",
 }
 
@@ -66,7 +75,7 @@ def _command(
     parser.add_argument(
         "--cache-dir", metavar="FOLDER", help="the store's root instead of the configured one"
     )
-    parser.set_defaults(command=f"{module}:{name}")
+    parser.set_defaults(command=f"{module}:{name}_" if name == "import" else f"{module}:{name}")
     return parser
 
 
@@ -86,10 +95,30 @@ def _cache(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     inner = cache.add_subparsers(metavar="COMMAND", required=True)
     ls = _command(inner, "ls", "cache", "list the entries of the store")
     ls.add_argument("--name", metavar="TEXT", help="only programs whose name contains it")
-    ls.add_argument("--sort", choices=("age", "name", "size", "seconds"), default="age", help="default: age")
+    ls.add_argument(
+        "--sort", choices=("age", "used", "name", "size", "seconds"), default="age", help="default: age"
+    )
     why = _command(inner, "why", "cache", "say what differs between two compiled programs")
     why.add_argument("key", metavar="KEY")
     why.add_argument("other", metavar="OTHER", nargs="?")
+    verify = _command(
+        inner, "verify", "cache", "read every file of the store and report what should not be there"
+    )
+    verify.add_argument(
+        "--repair", action="store_true", help="remove what is damaged, foreign among entries, or rubbish"
+    )
+    prune = _command(inner, "prune", "cache", "remove entries that were not used for long")
+    prune.add_argument(
+        "--max-size", metavar="SIZE", help="remove the longest unused until so much is left: 500M, 2G"
+    )
+    prune.add_argument(
+        "--older-than", metavar="SPAN", help="remove what was not used for so long: 30d, 12h, 5min"
+    )
+    export = _command(inner, "export", "cache", "write entries into one file, for another machine")
+    export.add_argument("file", metavar="FILE")
+    export.add_argument("keys", metavar="KEY", nargs="*", help="default: everything")
+    import_ = _command(inner, "import", "cache", "take over entries from a file that export wrote")
+    import_.add_argument("file", metavar="FILE")
     path = _command(inner, "path", "cache", "print where the store, or an entry, is")
     path.add_argument("key", metavar="KEY", nargs="?")
 

@@ -27,6 +27,7 @@ class StoredEntry:
     problem: str | None
     manifest: dict[str, Any] = field(repr=False)  # of the artifact; empty where there is a problem
     local: dict[str, Any] = field(repr=False)
+    used: float | None = None  # last use, in seconds since the epoch; known to the store itself
 
     @property
     def name(self) -> str:
