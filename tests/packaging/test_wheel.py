@@ -94,7 +94,7 @@ def installations(tmp_path_factory, store):
 
     def get(version: str) -> Installed:
         if version not in made:
-            python = sys._base_executable if version == OWN else interpreter(version)
+            python = sys.executable if version == OWN else interpreter(version)
             if python is None:
                 pytest.skip(f"no Python {version}")
             made[version] = Installed(python, tmp_path_factory.mktemp(f"py{version}-"), store)
