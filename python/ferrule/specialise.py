@@ -317,7 +317,8 @@ class Specialised(_rt.FunctionBase):
         spent = Spent()
         settings = BuildSettings.current(target or self._options.value("target"))
         key = self._record_key(settings, "annotations")
-        for known in self._known_records(key):
+        records = self._known_records(key)
+        for known in records:
             added = self._add_record(known, settings, (), {}, spent)
             if added is not None:
                 self._warm_tried[key or ""] = (known,)
@@ -325,8 +326,8 @@ class Specialised(_rt.FunctionBase):
                 return added
         index, record = self._capture_annotated(settings, spent)
         if key is not None and record is not None:
-            self._warm_tried[key] = (record,)
-            session.store().write_warm(key, warm.to_json((record,)))
+            self._warm_tried[key] = (*records, record)  # the others are another compiler's, say
+            session.store().write_warm(key, warm.to_json(self._warm_tried[key]))
         self._finish(spent)
         return index
 

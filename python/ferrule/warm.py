@@ -17,7 +17,7 @@ import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -149,8 +149,8 @@ def record_key(fn: Callable[..., Any], options: str, settings: BuildSettings, ar
         ("defaults", defaults),
         ("annotations", annotations_text(fn)),
         ("options", options),
-        ("settings", repr(settings)),
-        ("CXX", os.environ.get("CXX", "")),
+        # Which compiler is no part of it: a record says whose it is, and where there is none any will do.
+        ("settings", repr(replace(settings, compiler=""))),
         ("passes", os.environ.get("FERRULE_PASSES_OFF", "")),
         ("installation", _installation()),
         ("arguments", arguments),
