@@ -198,10 +198,11 @@ def test_why_finds_the_entry_that_is_most_alike(answer):
     assert release["key"] in (found["before"], found["after"])
 
 
-def test_verify_reports_and_repairs(answer, command, folder):
+def test_verify_reports_and_repairs(answer, command, folder, monkeypatch):
+    monkeypatch.setenv("FERRULE_CACHE_DIR", str(folder / "sound store"))
     (row,) = answer("compile", f"{PROGRAM_FILE}:scale")
     assert answer("cache", "verify")["sound"]
-    foreign = folder / "store" / "v1" / row["key"][:2] / "foreign"
+    foreign = folder / "sound store" / "v1" / row["key"][:2] / "foreign"
     foreign.write_text("x")
     status, out, _ = command("cache", "verify")
     assert status == 1 and "foreign" in out and "1 findings" in out
@@ -258,7 +259,10 @@ def test_path_is_the_root_or_the_folder_of_an_entry(answer, command, folder):
         (("compile", PROGRAM_FILE, "float64[2]"), "A sample fits one program"),
         (("compile", f"{PROGRAM_FILE}:scale", "-o", "no/such/folder"), "no/such"),
         (("compile", f"{PROGRAM_FILE}:scale", "--target", "fast"), "'target' is 'fast'"),
-        (("compile", f"{PROGRAM_FILE}:scale", "--compiler", "/no/c++"), "'/no/c++' was not found"),
+        (
+            ("compile", "twice.cpp", "--signature", "twice.json", "--compiler", "/no/c++"),
+            "'/no/c++' was not found",
+        ),
         (("cache", "prune"), "give --max-size, --older-than or both"),
         (("cache", "prune", "--max-size", "much"), "'much' is no size"),
         (("cache", "prune", "--older-than", "3"), "'3' is no span of time"),
