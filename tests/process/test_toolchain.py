@@ -242,3 +242,22 @@ def test_the_recorded_needs_are_features_of_the_host():
     manifest = json.loads(artifact.manifest)
     assert set(manifest["needs"]["features"]) <= set(_rt.host_features())
     assert not artifact._value.unmet_needs()
+
+
+@pytest.mark.parametrize("target", ["native", "baseline"])
+def test_what_was_compiled_here_is_found_here(target, tmp_path):
+    (tmp_path / "user.py").write_text(
+        "import numpy as np\nimport ferrule as fr\n\n@fr.program\ndef f(x):\n    return x * 5\n\nf(np.ones(2))\n"
+        "stats = f.stats()\nprint(stats['captures'], stats['compiles'], stats['hits'])\n"
+    )
+    told = [
+        subprocess.run(
+            [sys.executable, tmp_path / "user.py"],
+            env={**os.environ, "FERRULE_TARGET": target},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.split()
+        for _ in range(2)
+    ]
+    assert told == [["1", "1", "0"], ["0", "0", "1"]]
