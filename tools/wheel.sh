@@ -12,7 +12,7 @@ for python in "$@"; do
     env=$PWD/build/wheel-env-$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     if [ ! -f "$env/.done" ]; then
       "$python" -m venv "$env"
-      "$env/bin/python" -m pip install -q --disable-pip-version-check 'scikit-build-core>=0.11' 'nanobind==3.1.0' \
+      "$env/bin/python" -m pip install -q --disable-pip-version-check 'pip>=25.1' 'scikit-build-core>=0.11' 'nanobind==3.1.0' \
         'numpy>=2.0' 'cmake>=3.27' 'ninja>=1.11'
       touch "$env/.done"
     fi

@@ -53,6 +53,15 @@ bool is_number(PyObject* object) {
   return PyNumber_Check(object) != 0;
 }
 
+// As PyType_GetName, which Python 3.10 lacks; no code of a metaclass runs.
+std::string name_of_type(PyTypeObject* type) {
+  if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+    return text_of_object(Py_NewRef(reinterpret_cast<PyHeapTypeObject*>(type)->ht_name));
+  }
+  const std::string_view name = type->tp_name;
+  return std::string(name.substr(name.rfind('.') + 1));
+}
+
 const char* builtin_of(DType dtype) {
   if (dtype == DType::Bool) return "bool";
   if (is_integer(dtype)) return "int";
@@ -63,7 +72,7 @@ const char* builtin_of(DType dtype) {
 
 std::string kind_of_object(PyObject* object) {
   if (object == Py_None) return "None";
-  const std::string name = text_of_object(PyType_GetName(Py_TYPE(object)));
+  const std::string name = name_of_type(Py_TYPE(object));
   const bool vowel = name.find_first_of("aeiouAEIOU") == 0 && !name.starts_with("uint");
   return (vowel || name == "ndarray" ? "an " : "a ") + name;
 }
