@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import json
 import os
 import sys
@@ -20,6 +21,10 @@ from ferrule.kernel import Kernel
 _PACKAGE = os.path.dirname(os.path.realpath(__file__))
 _lock = threading.Lock()
 _stores: dict[tuple[str, str, int | None], Any] = {}
+_left_stores: list[dict[tuple[str, str, int | None], Any]] = []
+
+# What ends the compilations of a background thread.
+stopping: contextvars.ContextVar[_rt.Stop | None] = contextvars.ContextVar("ferrule_stopping", default=None)
 
 
 def _unlock_in_child() -> None:
@@ -65,6 +70,13 @@ def known_stores() -> list[Any]:
     """Every store that this process has used."""
     with _lock:
         return list(_stores.values())
+
+
+def leave_stores() -> None:
+    """Begin with new stores: threads that a fork has left behind may hold locks of the old ones for ever."""
+    global _stores
+    _left_stores.append(_stores)
+    _stores = {}
 
 
 def warn_of(of: Any) -> None:
@@ -116,6 +128,7 @@ class BuildSettings:
 
 
 _probes: dict[tuple[str, str, str], threading.Thread] = {}
+_end_probes = _rt.Stop()
 
 
 def probe_ahead(settings: BuildSettings) -> None:
@@ -126,7 +139,10 @@ def probe_ahead(settings: BuildSettings) -> None:
     with _lock:
         if key in _probes:
             return
-        thread = threading.Thread(target=_rt.probe_toolchain, args=(settings.compiler, settings.target, into))
+        if not _probes:  # Python waits for its threads; this is called before
+            threading._register_atexit(_end_probes.set)  # type: ignore[attr-defined]
+        arguments = (settings.compiler, settings.target, into, _end_probes)
+        thread = threading.Thread(target=_rt.probe_toolchain, args=arguments, daemon=False)
         _probes[key] = thread
         thread.start()
 
@@ -209,6 +225,7 @@ def _compile_program(
         mode=settings.mode,
         extra_flags=list(settings.flags),
         include_dir=include_dir(),
+        stop=stopping.get(),
     )
     done = time.perf_counter()
     warn_of(into)

@@ -57,6 +57,7 @@ def compile_source(
             standard_library=standard_library,
             time_limit=time_limit,
             include_dir=session.include_dir(),
+            stop=session.stopping.get(),
         )
     session.warn_of(into)
     return Artifact(value)

@@ -69,16 +69,17 @@ Artifact compile_source_to_entry(const SourceUnit& unit, const Toolchain& toolch
                                                     store.headers().digest(options.include_dir));
   CompileStats own;
   own.key = digest_of(ingredients);
-  Artifact artifact = store.flights().run(own.key, [&] {
+  const auto make = [&] {
     if (std::optional<Entry> entry = store.lookup(own.key)) return Artifact(*entry, true);
-    Store::Lock lock = store.lock(own.key);
+    Store::Lock lock = store.lock(own.key, options.watch);
     if (std::optional<Entry> entry = store.lookup(own.key)) return Artifact(*entry, true);
     Entry made = build_entry(unit, toolchain, target, options, ingredients, store);
     own.compiles = 1;
     own.compiler_seconds = nlohmann::json::parse(made.local).at("seconds");
     std::optional<Entry> published = store.publish(made);
     return Artifact(published ? *published : made, true);
-  });
+  };
+  Artifact artifact = store.flights().run(own.key, make, options.watch);
   own.hits = 1 - own.compiles;
   if (stats) *stats += own;
   return artifact;
@@ -86,17 +87,19 @@ Artifact compile_source_to_entry(const SourceUnit& unit, const Toolchain& toolch
 
 Artifact compile_source(const SourceUnit& unit, const std::string& compiler, const BuildOptions& options, Store& store,
                         CompileStats* stats) {
-  const ProbeCache probes = store.probes();
+  ProbeCache probes = store.probes();
+  probes.watch = options.watch;
   Toolchain toolchain = find_toolchain(compiler, probes);
   Target target = resolve_target(options.target, toolchain, probes);
   return compile_source_to_entry(unit, toolchain, target, options, store, stats);
 }
 
 Artifact rebuild(const Artifact& artifact, const std::string& compiler, const std::string& include_dir, Store& store,
-                 CompileStats* stats) {
+                 CompileStats* stats, const std::function<void()>& watch) {
   Manifest manifest = parse_manifest(artifact.manifest());
   BuildOptions options = manifest.options;
   options.include_dir = include_dir;
+  options.watch = watch;
   return compile_source({manifest.name, artifact.source(), manifest.binding, manifest.program}, compiler, options,
                         store, stats);
 }

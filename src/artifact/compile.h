@@ -38,9 +38,9 @@ Artifact compile_source_to_entry(const SourceUnit& unit, const Toolchain& toolch
 Artifact compile_source(const SourceUnit& unit, const std::string& compiler, const BuildOptions& options, Store& store,
                         CompileStats* stats = nullptr);
 
-// The artifact built anew from its own source for this host; `include_dir` as in BuildOptions.
+// The artifact built anew from its own source for this host; `include_dir` and `watch` as in BuildOptions.
 Artifact rebuild(const Artifact& artifact, const std::string& compiler, const std::string& include_dir, Store& store,
-                 CompileStats* stats = nullptr);
+                 CompileStats* stats = nullptr, const std::function<void()>& watch = {});
 
 // Why this host cannot run the artifact (ABI, architecture, CPU features); empty where it can.
 std::string unmet_needs(const Artifact& artifact);

@@ -83,15 +83,30 @@ struct LockAttempts {
     }
   }
 
-  // False where an attempt has not returned for `answer_s`.
-  bool wait(double answer_s) {
+  // False where an attempt has not returned for `answer_s`. What `watch` throws is thrown on.
+  bool wait(double answer_s, const std::function<void()>& watch) {
     std::unique_lock guard(mutex);
+    int seen = answers;
+    Clock::time_point answered = Clock::now();
     while (!done) {
-      const int seen = answers;
-      const auto limit = std::chrono::duration<double>(answer_s);
-      if (changed.wait_for(guard, limit, [&] { return done || answers != seen; })) continue;
-      given_up = true;
-      return false;
+      changed.wait_for(guard, milliseconds(50), [&] { return done || answers != seen; });
+      if (answers != seen) {
+        seen = answers;
+        answered = Clock::now();
+      } else if (Clock::now() - answered > std::chrono::duration<double>(answer_s)) {
+        given_up = true;
+        return false;
+      }
+      if (!watch || done) continue;
+      guard.unlock();
+      try {
+        watch();
+      } catch (...) {
+        guard.lock();
+        given_up = true;
+        throw;
+      }
+      guard.lock();
     }
     return true;
   }
@@ -410,7 +425,7 @@ ProbeCache Store::probes() {
           .write = [this](const std::string& key, const std::string& value) { write_warm(key, value); }};
 }
 
-Store::Lock Store::lock(const std::string& key) {
+Store::Lock Store::lock(const std::string& key, const std::function<void()>& watch) {
   require_key(key);
   UniqueFd fd;
   const std::string root = writable_root();
@@ -427,7 +442,7 @@ Store::Lock Store::lock(const std::string& key) {
   } catch (const std::system_error&) {
     return Lock(&files_, std::move(fd));  // no thread to be had: the lock only saves work
   }
-  if (attempts->wait(options_.lock_answer_s)) return Lock(&files_, std::move(attempts->fd));
+  if (attempts->wait(options_.lock_answer_s, watch)) return Lock(&files_, std::move(attempts->fd));
   std::lock_guard guard(mutex_);
   locks_work_ = false;
   return Lock(&files_, std::move(fd));

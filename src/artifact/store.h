@@ -3,6 +3,7 @@
 // with the caller.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -77,8 +78,9 @@ class Store {
     FileSystem* files_;
     UniqueFd fd_;
   };
-  // Waits until the lock is free, an entry appears under the key, or the limit has passed.
-  Lock lock(const std::string& key);
+  // Waits until the lock is free, an entry appears under the key, or the limit has passed; `watch` is called meanwhile,
+  // and what it throws ends the wait.
+  Lock lock(const std::string& key, const std::function<void()>& watch = {});
 
   // An existing folder for temporary files of a build; empty: none in this store.
   std::string work_folder();

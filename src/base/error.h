@@ -1,6 +1,7 @@
 // The library's exceptions: whose fault it is, which Python builtin the error also is, and one clear sentence.
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -28,6 +29,12 @@ class Error : public std::runtime_error {
  private:
   ErrorKind kind_;
   Builtin builtin_;
+};
+
+// A wait that was given up, because a signal's handler raised or the process ends: no failure of what was waited for.
+class Interrupted : public std::exception {
+ public:
+  const char* what() const noexcept override { return "interrupted"; }
 };
 
 inline Error user_error(std::string message, Builtin builtin = Builtin::Value) {

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@ namespace ferrule {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr double kWatchEveryS = 0.05;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -44,6 +47,31 @@ class SpawnAttributes {
   posix_spawnattr_t attributes_;
 };
 
+// What ends a child together with this process, even one that is killed: the child leads a session whose terminal is
+// held here, and when the last descriptor of a terminal's master goes, the kernel hangs up on the session's processes.
+// (PR_SET_PDEATHSIG would reach the compiler's driver alone, and leave what that has started.)
+class Leash {
+ public:
+#ifdef POSIX_SPAWN_SETSID
+  Leash() : master_(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+    char name[64];
+    if (master_ && unlockpt(master_.get()) == 0 && ptsname_r(master_.get(), name, sizeof name) == 0 &&
+        access(name, R_OK | W_OK) == 0) {
+      terminal_ = name;
+    }
+  }
+  static constexpr short kFlag = POSIX_SPAWN_SETSID;
+#else
+  static constexpr short kFlag = 0;
+#endif
+  // Empty where there is none. A session's leader that opens it takes it as its terminal.
+  const std::string& terminal() const { return terminal_; }
+
+ private:
+  UniqueFd master_;
+  std::string terminal_;
+};
+
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> out;
   for (const std::string& text : texts) out.push_back(const_cast<char*>(text.c_str()));
@@ -51,10 +79,19 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return out;
 }
 
-// Waits until the child has ended or `limit` seconds have passed (<= 0: no limit); true iff it has ended. The output
-// goes to a file and not through a pipe, so a grandchild that stays behind cannot hold us.
-bool wait_until_ended(pid_t child, double limit, int* status, bool* lost) {
+void kill_group(pid_t child) {
+  int status = 0;
+  kill(-child, SIGKILL);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+// Waits until the child has ended or the time limit has passed; true iff it has ended. The output goes to a file and
+// not through a pipe, so a grandchild that stays behind cannot hold us.
+bool wait_until_ended(pid_t child, const ProcessOptions& options, int* status, bool* lost) {
   Clock::time_point start = Clock::now();
+  const double limit = options.time_limit_s;
+  const double slice = options.watch ? kWatchEveryS : 3600;
 #ifdef SYS_pidfd_open
   UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
 #else
@@ -65,7 +102,7 @@ bool wait_until_ended(pid_t child, double limit, int* status, bool* lost) {
     if (left <= 0) return false;
     if (handle) {
       pollfd item{handle.get(), POLLIN, 0};
-      poll(&item, 1, static_cast<int>(std::min(left, 3600.0) * 1000) + 1);
+      poll(&item, 1, static_cast<int>(std::min(left, slice) * 1000) + 1);
     } else {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -75,6 +112,7 @@ bool wait_until_ended(pid_t child, double limit, int* status, bool* lost) {
       *lost = true;
       return true;
     }
+    if (options.watch) options.watch();
   }
 }
 
@@ -84,7 +122,11 @@ ProcessResult run_process(const std::vector<std::string>& argv, const ProcessOpt
   ProcessResult result;
   SpawnActions actions;
   SpawnAttributes attributes;
-  posix_spawnattr_setflags(attributes.get(), POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  const Leash leash;
+  const bool leashed = !leash.terminal().empty();
+  const int group = leashed ? Leash::kFlag : POSIX_SPAWN_SETPGROUP;
+  posix_spawnattr_setflags(attributes.get(),
+                           static_cast<short>(group | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
   posix_spawnattr_setpgroup(attributes.get(), 0);
   sigset_t signals;
   sigemptyset(&signals);
@@ -94,6 +136,7 @@ ProcessResult run_process(const std::vector<std::string>& argv, const ProcessOpt
 
   const std::string output = options.output_path.empty() ? "/dev/null" : options.output_path;
   const int create = options.output_path.empty() ? 0 : O_CREAT | O_EXCL;
+  if (leashed) posix_spawn_file_actions_addopen(actions.get(), 0, leash.terminal().c_str(), O_RDWR, 0);
   posix_spawn_file_actions_addopen(actions.get(), 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(actions.get(), 1, output.c_str(), O_WRONLY | O_APPEND | create, 0600);
   posix_spawn_file_actions_adddup2(actions.get(), 1, 2);
@@ -111,11 +154,14 @@ ProcessResult run_process(const std::vector<std::string>& argv, const ProcessOpt
   if (result.spawn_error != 0) return result;
 
   int status = 0;
-  if (!wait_until_ended(child, options.time_limit_s, &status, &result.status_lost)) {
-    result.timed_out = true;
-    kill(-child, SIGKILL);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  try {
+    if (!wait_until_ended(child, options, &status, &result.status_lost)) {
+      result.timed_out = true;
+      kill_group(child);
     }
+  } catch (...) {
+    kill_group(child);
+    throw;
   }
   result.seconds = seconds_since(start);
   if (result.status_lost) return result;

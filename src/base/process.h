@@ -1,6 +1,7 @@
 // Runs a program without a shell: argument vector in, exit state and captured output out.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ struct ProcessOptions {
   std::vector<std::string> environment;  // "NAME=value"; nothing else is passed on
   std::string output_path;               // a new file that takes stdout and stderr; empty: the output is dropped
   double time_limit_s = 0;               // 0: none; past it the whole process group is killed
+  std::function<void()> watch;  // called now and then meanwhile; what it throws kills the group and is thrown on
 };
 
 struct ProcessResult {
@@ -23,7 +25,8 @@ struct ProcessResult {
 };
 
 // Runs argv[0] (a path, or a name looked up on PATH of the caller) to its end. The child gets stdin from /dev/null,
-// default signal handling, a process group of its own and no descriptor of the caller's.
+// default signal handling, a process group of its own and no descriptor of the caller's. Where the system has
+// pseudo-terminals, the whole group ends with this process, however that ends.
 ProcessResult run_process(const std::vector<std::string>& argv, const ProcessOptions& options);
 
 }  // namespace ferrule

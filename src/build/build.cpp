@@ -109,7 +109,8 @@ Binary build(const std::string& source, const Toolchain& toolchain, const Target
   ProcessResult result = run_process(binary.command, {.folder = folder,
                                                       .environment = compiler_environment(folder),
                                                       .output_path = folder + "/log.txt",
-                                                      .time_limit_s = options.time_limit_s});
+                                                      .time_limit_s = options.time_limit_s,
+                                                      .watch = options.watch});
   const std::string shown = fmt::format("{}", fmt::join(binary.command, " "));
   if (result.spawn_error != 0) {
     throw build_error(fmt::format("The C++ compiler '{}' could not be started ({}); set CXX to one that works.",

@@ -17,7 +17,8 @@ struct Binary {
 
 // Compiles `source` into a shared object. Equal source, toolchain, target and options give equal bytes whatever the
 // folder and the time. A failure throws Error(Build) that has the command, the compiler's first error and the path of
-// the kept source (a folder `failed-*` in the work folder).
+// the kept source (a folder `failed-*` in the work folder). Where options.watch throws, the compiler with all its
+// processes is killed and nothing is kept.
 Binary build(const std::string& source, const Toolchain& toolchain, const Target& target, const BuildOptions& options);
 
 }  // namespace ferrule

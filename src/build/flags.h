@@ -1,6 +1,7 @@
 // The options of a build and the compiler flags that they mean.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct BuildOptions {
   double time_limit_s = 600;      // of the compiler's run; 0: none. Not in a key
   std::string include_dir;        // holds ferrule/abi.h and ferrule/rt/; only its content is in a key
   std::string work_folder;        // where temporary folders are made; empty: TMPDIR. Not in a key
+  std::function<void()> watch;    // called now and then while waiting; what it throws ends the wait. Not in a key
 };
 
 // The words of the environment variable CXXFLAGS, to be read once as configuration. Quotes and backslashes are those

@@ -152,10 +152,12 @@ Target resolve_target(const std::string& name, const Toolchain& toolchain, const
       }
     }
   }
-  Target target = parse_native(ask_compiler(toolchain, {"-march=native", "-###", "-S", "-x", "c++", "/dev/null"}),
-                               toolchain.kind, toolchain.command.front());
+  Target target =
+      parse_native(ask_compiler(toolchain, {"-march=native", "-###", "-S", "-x", "c++", "/dev/null"}, cache.watch),
+                   toolchain.kind, toolchain.command.front());
   if (toolchain.kind == CompilerKind::Gcc) {
-    drop_implied_flags(ask_compiler(toolchain, {"-march=" + target.march, "-Q", "--help=target"}), &target);
+    drop_implied_flags(ask_compiler(toolchain, {"-march=" + target.march, "-Q", "--help=target"}, cache.watch),
+                       &target);
   }
   if (cache.write) {
     json answer = {{"march", target.march}, {"flags", target.flags}, {"features", target.features}};

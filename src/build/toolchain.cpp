@@ -116,15 +116,16 @@ Toolchain from_answer(std::vector<std::string> command, const json& answer) {
   return toolchain;
 }
 
-json ask_who(const std::vector<std::string>& command) {
+json ask_who(const std::vector<std::string>& command, const std::function<void()>& watch) {
   Toolchain toolchain;
   toolchain.command = command;
-  const std::string version = ask_compiler(toolchain, {"--version"});
-  const std::string triplet = first_line(ask_compiler(toolchain, {"-dumpmachine"}));
+  const auto ask = [&](const std::string& argument) { return ask_compiler(toolchain, {argument}, watch); };
+  const std::string version = ask("--version");
+  const std::string triplet = first_line(ask("-dumpmachine"));
   json programs = json::object();
   programs[command[0]] = stamp_json(command[0]);
   for (const char* name : {"cc1plus", "as", "ld"}) {
-    std::string path = find_program(first_line(ask_compiler(toolchain, {fmt::format("-print-prog-name={}", name)})));
+    std::string path = find_program(first_line(ask(fmt::format("-print-prog-name={}", name))));
     if (!path.empty()) programs[path] = stamp_json(path);
   }
   Sha256 identity;
@@ -140,6 +141,11 @@ json ask_who(const std::vector<std::string>& command) {
           {"identity", identity.hex()}};
 }
 
+struct RemovedAtEnd {
+  const std::string& folder;
+  ~RemovedAtEnd() { remove_tree(folder); }
+};
+
 }  // namespace
 
 Toolchain find_toolchain(const std::string& requested, const ProbeCache& cache) {
@@ -153,7 +159,7 @@ Toolchain find_toolchain(const std::string& requested, const ProbeCache& cache) 
       }
     }
   }
-  json answer = ask_who(command);
+  json answer = ask_who(command, cache.watch);
   if (cache.write) cache.write(key, answer.dump());
   return from_answer(std::move(command), answer);
 }
@@ -162,21 +168,23 @@ std::vector<std::string> compiler_environment(const std::string& temporary_folde
   return {"PATH=" + search_path(), "LC_ALL=C", "TMPDIR=" + temporary_folder};
 }
 
-std::string ask_compiler(const Toolchain& toolchain, const std::vector<std::string>& arguments) {
+std::string ask_compiler(const Toolchain& toolchain, const std::vector<std::string>& arguments,
+                         const std::function<void()>& watch) {
   std::string folder;
   if (int error = make_private_folder(temporary_root(), "ferrule-probe-", &folder)) {
     throw build_error(fmt::format("No temporary folder could be made in '{}' ({}); set TMPDIR to a writable folder.",
                                   temporary_root(), errno_text(error)));
   }
+  const RemovedAtEnd removed{folder};
   std::vector<std::string> command = toolchain.command;
   command.insert(command.end(), arguments.begin(), arguments.end());
   ProcessResult result = run_process(command, {.folder = folder,
                                                .environment = compiler_environment(folder),
                                                .output_path = folder + "/output.txt",
-                                               .time_limit_s = kProbeLimitS});
+                                               .time_limit_s = kProbeLimitS,
+                                               .watch = watch});
   std::string output;
   read_file(folder + "/output.txt", &output);
-  remove_tree(folder);
   const std::string shown = fmt::format("{}", fmt::join(command, " "));
   if (result.spawn_error != 0) {
     throw build_error(fmt::format("The C++ compiler '{}' could not be started ({}); set CXX to one that works.",

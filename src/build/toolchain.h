@@ -1,6 +1,7 @@
 // Finds the C++ compiler and says who it is.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ Toolchain find_toolchain(const std::string& requested, const ProbeCache& cache);
 std::vector<std::string> compiler_environment(const std::string& temporary_folder);
 
 // Runs the compiler with `arguments`, without output files, and returns stdout and stderr. Throws Error(Build) when it
-// cannot be started, fails or takes longer than half a minute.
-std::string ask_compiler(const Toolchain& toolchain, const std::vector<std::string>& arguments);
+// cannot be started, fails or takes longer than half a minute. `watch` as in ProcessOptions.
+std::string ask_compiler(const Toolchain& toolchain, const std::vector<std::string>& arguments,
+                         const std::function<void()>& watch = {});
 
 }  // namespace ferrule

@@ -17,6 +17,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/sha256.h"
+#include "interruption.h"
 
 namespace nb = nanobind;
 
@@ -26,6 +27,8 @@ void bind_artifact(nb::module_& m);
 
 namespace {
 
+using python::interruptible;
+using python::Stop;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 using Unlocked = nb::call_guard<nb::gil_scoped_release>;
 
@@ -51,7 +54,7 @@ nb::dict to_python(const CompileStats& stats) {
 nb::tuple compile(Store& store, const std::string& name, const std::string& source, const std::string& binding,
                   const Pairs& program, const std::string& compiler, const std::string& target, const std::string& mode,
                   const std::string& sanitize, const std::vector<std::string>& extra_flags, bool standard_library,
-                  double time_limit, const std::string& include_dir) {
+                  double time_limit, const std::string& include_dir, const Stop* stop) {
   BuildOptions options{.target = target,
                        .mode = mode,
                        .sanitize = sanitize,
@@ -60,32 +63,40 @@ nb::tuple compile(Store& store, const std::string& name, const std::string& sour
                        .time_limit_s = time_limit,
                        .include_dir = include_dir};
   CompileStats stats;
-  std::optional<Artifact> artifact;
-  {
-    nb::gil_scoped_release unlocked;
-    artifact = compile_source({name, source, binding, ingredients_of(program)}, compiler, options, store, &stats);
-  }
-  return nb::make_tuple(nb::cast(std::move(*artifact)), to_python(stats));
+  Artifact artifact = interruptible(stop, [&](const std::function<void()>& watch) {
+    options.watch = watch;
+    return compile_source({name, source, binding, ingredients_of(program)}, compiler, options, store, &stats);
+  });
+  return nb::make_tuple(nb::cast(std::move(artifact)), to_python(stats));
 }
 
 // A warm start must work without any compiler, so that its absence is an answer here.
 std::string toolchain_identity(const std::string& compiler, Store& store) {
-  try {
-    return find_toolchain(compiler, store.probes()).identity;
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::Build) throw;
-    return "";
-  }
+  return interruptible(nullptr, [&](const std::function<void()>& watch) -> std::string {
+    try {
+      ProbeCache probes = store.probes();
+      probes.watch = watch;
+      return find_toolchain(compiler, probes).identity;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::Build) throw;
+      return "";
+    }
+  });
 }
 
 // Fills the store's answers of the compiler about itself ahead of the compile that needs them. What fails here fails
 // again there and is reported then.
-void probe_toolchain(const std::string& compiler, const std::string& target, Store& store) {
-  try {
-    const ProbeCache probes = store.probes();
-    resolve_target(target, find_toolchain(compiler, probes), probes);
-  } catch (const Error&) {
-  }
+void probe_toolchain(const std::string& compiler, const std::string& target, Store& store, const Stop* stop) {
+  interruptible(stop, [&](const std::function<void()>& watch) {
+    try {
+      ProbeCache probes = store.probes();
+      probes.watch = watch;
+      resolve_target(target, find_toolchain(compiler, probes), probes);
+    } catch (const Error&) {
+    } catch (const Interrupted&) {
+      if (stop == nullptr || !stop->is_set()) throw;
+    }
+  });
 }
 
 nb::dict to_python(const Archived& archived) {
@@ -230,6 +241,7 @@ void bind_store(nb::module_& m) {
            nb::arg("program") = Pairs{}, nb::arg("compiler") = "", nb::arg("target") = "native",
            nb::arg("mode") = "release", nb::arg("sanitize") = "", nb::arg("extra_flags") = std::vector<std::string>{},
            nb::arg("standard_library") = false, nb::arg("time_limit") = 600.0, nb::arg("include_dir"),
+           nb::arg("stop") = nb::none(),
            "The artifact of C++ source text and what it took: (artifact, {key, compiles, hits, compiler_seconds}).");
 }
 
@@ -278,10 +290,11 @@ void bind_value(nb::module_& m) {
       .def(
           "rebuild",
           [](const Artifact& self, Store& store, const std::string& compiler, const std::string& include_dir) {
-            CompileStats stats;
-            return rebuild(self, compiler, include_dir, store, &stats);
+            return interruptible(nullptr, [&](const std::function<void()>& watch) {
+              return rebuild(self, compiler, include_dir, store, nullptr, watch);
+            });
           },
-          Unlocked(), nb::arg("store"), nb::kw_only(), nb::arg("compiler") = "", nb::arg("include_dir"),
+          nb::arg("store"), nb::kw_only(), nb::arg("compiler") = "", nb::arg("include_dir"),
           "Built anew from its own source for this host and compiler.")
       .def("__getstate__", [](const Artifact& self) { return to_python(self.to_bytes()); })
       .def("__setstate__",
@@ -297,6 +310,10 @@ void bind_value(nb::module_& m) {
 }  // namespace
 
 void bind_artifact(nb::module_& m) {
+  nb::class_<Stop>(m, "Stop", "Ends the compilations that it is given to, their compiler processes killed.")
+      .def(nb::init<>())
+      .def("set", &Stop::set)
+      .def_prop_ro("is_set", &Stop::is_set);
   bind_value(m);
   bind_store(m);
   m.def(
@@ -309,9 +326,10 @@ void bind_artifact(nb::module_& m) {
       nb::arg("bytes"));
   m.def("default_store_root", &default_store_root);
   m.def("environment_flags", &environment_flags, "The words of CXXFLAGS; to be read once and given as extra_flags.");
-  m.def("probe_toolchain", &probe_toolchain, Unlocked(), nb::arg("compiler"), nb::arg("target"), nb::arg("store"),
+  m.def("probe_toolchain", &probe_toolchain, nb::arg("compiler"), nb::arg("target"), nb::arg("store"),
+        nb::arg("stop") = nb::none(),
         "Ask the C++ compiler who it is and what the target means, where the store does not know it yet.");
-  m.def("toolchain_identity", &toolchain_identity, Unlocked(), nb::arg("compiler"), nb::arg("store"),
+  m.def("toolchain_identity", &toolchain_identity, nb::arg("compiler"), nb::arg("store"),
         "Digest of who the C++ compiler is (`compiler`, else CXX, else PATH); empty where none can be used.");
   m.def("describe_toolchain", &describe_toolchain, nb::arg("compiler"), nb::arg("target"), nb::arg("store"),
         "Who the C++ compiler is and what the target means to it. Raises BuildError where none can be used.");

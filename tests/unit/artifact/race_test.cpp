@@ -7,8 +7,10 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <future>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "testing.h"
 
@@ -216,6 +218,46 @@ TEST(SingleFlight, ThreadsShareOneRun) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(sum, 40);
   EXPECT_LT(runs, 8);
+}
+
+TEST(SingleFlight, AWaiterTakesOverFromOneThatWasInterrupted) {
+  SingleFlight<int> flights;
+  std::promise<void> begun, waited_for;
+  std::thread interrupted([&] {
+    EXPECT_THROW(flights.run("key",
+                             [&]() -> int {
+                               begun.set_value();
+                               waited_for.get_future().wait();
+                               throw Interrupted();
+                             }),
+                 Interrupted);
+  });
+  begun.get_future().wait();
+  bool told = false;
+  const auto tell = [&] {
+    if (!std::exchange(told, true)) waited_for.set_value();
+  };
+  EXPECT_EQ(flights.run("key", [] { return 7; }, tell), 7);
+  EXPECT_TRUE(told);
+  interrupted.join();
+}
+
+TEST(SingleFlight, AWaiterMayGiveUp) {
+  SingleFlight<int> flights;
+  std::promise<void> begun, given_up;
+  std::thread maker([&] {
+    EXPECT_EQ(flights.run("key",
+                          [&] {
+                            begun.set_value();
+                            given_up.get_future().wait();
+                            return 5;
+                          }),
+              5);
+  });
+  begun.get_future().wait();
+  EXPECT_THROW(flights.run("key", [] { return 7; }, [] { throw Interrupted(); }), Interrupted);
+  given_up.set_value();
+  maker.join();
 }
 
 TEST(SingleFlight, ErrorsReachEveryWaiterAndLeaveNothing) {

@@ -6,7 +6,9 @@
 #include <signal.h>
 
 #include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "base/error.h"
@@ -146,6 +148,22 @@ TEST_F(BuildTest, TheTimeLimitEndsTheWholeGroup) {
   auto ended = [&] { return state_of(pid) == 'X' || state_of(pid) == 'Z'; };
   for (int i = 0; i < 2000 && !ended(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_TRUE(ended()) << state_of(pid);
+}
+
+TEST_F(BuildTest, AnInterruptEndsTheWholeGroupAndKeepsNothing) {
+  const Toolchain slow = script("sleep 100 &\necho $! > \"$(dirname \"$0\")/pid\"\nwait\n");
+  std::string pid;
+  options_.watch = [&] {
+    if (read_file(folder_ + "/pid", &pid) == 0 && !pid.empty()) throw Interrupted();
+  };
+  EXPECT_THROW(build("", slow, target_, options_), Interrupted);
+  pid.pop_back();
+  auto ended = [&] { return state_of(pid) == 'X' || state_of(pid) == 'Z'; };
+  for (int i = 0; i < 2000 && !ended(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(ended()) << state_of(pid);
+  std::set<std::string> left;
+  for (const auto& item : std::filesystem::directory_iterator(folder_)) left.insert(item.path().filename());
+  EXPECT_EQ(left, (std::set<std::string>{"pid", "script"}));
 }
 
 TEST_F(BuildTest, OnlyTheScrubbedEnvironmentReachesTheCompiler) {
