@@ -35,6 +35,7 @@ from ferrule.errors import (
 from ferrule.kernel import Kernel
 
 if TYPE_CHECKING:
+    from ferrule.pool import compile_many, compile_source_async
     from ferrule.signature import Arg, AuthorFunction, Return, Signature, Symbol, Workspace
     from ferrule.source import compile_source
     from ferrule.store import Store
@@ -44,8 +45,10 @@ _LATER = {
     **dict.fromkeys(
         ("Arg", "AuthorFunction", "Return", "Signature", "Symbol", "Workspace"), "ferrule.signature"
     ),
+    "compile_many": "ferrule.pool",
     "compile_source": "ferrule.source",
     "Store": "ferrule.store",
+    "compile_source_async": "ferrule.pool",
 }
 
 
@@ -83,7 +86,9 @@ __all__ = [
     "Workspace",
     "asarray",
     "bool_",
+    "compile_many",
     "compile_source",
+    "compile_source_async",
     "complex64",
     "complex128",
     "config",

@@ -7,7 +7,7 @@ import inspect
 import os
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ferrule import _rt, by_value, carried
 from ferrule.artifact import Artifact
@@ -16,6 +16,9 @@ from ferrule.foreign import as_ndarrays, with_originals
 from ferrule.kernel import Kernel
 from ferrule.options import Options
 from ferrule.specialise import Specialised
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 
 class Function(Specialised):
@@ -110,6 +113,27 @@ class Function(Specialised):
                 target or own_target,
                 adapter,
             )
+
+    def compile_async(
+        self, *sample: Any, target: str | None = None, executor: Executor | None = None, **sample_kw: Any
+    ) -> Future[Artifact]:
+        """`compile` as a future: on threads of this process, or on any `concurrent.futures.Executor`.
+
+        The arrays are not read and may change meanwhile. What an executor of processes compiles is known here too, so that
+        the next call neither traces nor compiles. A process that ends stops compilations on its own threads.
+        """
+        from ferrule import pool
+
+        return pool.compile_function(self, sample, sample_kw, target, executor)
+
+    def warm(self, *samples: tuple[Any, ...], executor: Executor | None = None) -> list[Artifact]:
+        """Compile for several samples, each a tuple of arguments, and wait; without any, for the annotations.
+
+        Calls with such arguments then neither trace nor compile. `executor` as for `compile_async`.
+        """
+        from ferrule import pool
+
+        return pool.warm(self, samples, executor)
 
     @property
     def specialisations(self) -> list[Kernel]:
