@@ -58,6 +58,8 @@ def program(
     num_threads : None or 1
     bounds_check : check indices that only the run knows (default True)
     fallback : 'python' runs an Unsupported function as Python, with one warning that gives the reason
+    compile : 'async' compiles in the background: calls run the Python function until the native code is there, and an
+        error of the compilation is raised by the next call with such arguments
     recompile_limit, on_recompile_limit : so many specialisations (16) 'warn' once, or raise ('error')
     strict_scalars : refuse every conversion of scalar arguments
     check : also run NumPy on copies at every call and raise where the results differ
@@ -72,10 +74,8 @@ def program(
     >>> twice(np.arange(3.0))
     array([0., 2., 4.])
     """
-    if compile != "sync":
-        if compile != "async":
-            raise UserValueError(f"'compile' is {compile!r}, but must be 'sync' or 'async'.")
-        raise Unsupported("compile='async' is not supported yet; use compile='sync'.")
+    if compile not in ("sync", "async"):
+        raise UserValueError(f"'compile' is {compile!r}, but must be 'sync' or 'async'.")
     if autotune not in (False, True, "max"):
         raise UserValueError(f"'autotune' is {autotune!r}, but must be False, True or 'max'.")
     if autotune is not False:
@@ -91,6 +91,7 @@ def program(
         recompile_limit,
         on_recompile_limit,
         check,
+        compile,
     )
     if fn is None:
         return lambda function: Function(function, options)

@@ -6,6 +6,7 @@ import functools
 import inspect
 import os
 import pickle
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -45,10 +46,17 @@ class Function(Specialised):
             Function(fn, options.without_check()) if options.value("check") else None
         )
         functools.update_wrapper(self, fn)
+        if options.compile == "async":
+            importlib.import_module("ferrule.deferred")  # not to be paid by the first call
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._fallback_reason is not None:
             return self._fn(*args, **kwargs)
+        if self._options.compile == "async" and self._inner is None:
+            return sys.modules["ferrule.deferred"].miss(self, args, kwargs)
+        return self._miss_now(args, kwargs)
+
+    def _miss_now(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # The arrays live until their originals are put back, which are known by the ids of the arrays.
         arrays, named, originals = as_ndarrays(self._fn, args, kwargs)
         if self._inner is not None:

@@ -27,6 +27,7 @@ class Options:
         recompile_limit: int | None,
         on_recompile_limit: str | None,
         check: bool | None,
+        compile: str = "sync",
     ) -> None:
         names = (static,) if isinstance(static, str) else tuple(static)
         for name in names:
@@ -52,6 +53,7 @@ class Options:
                 validate(name, value)
         self.static = names
         self.order = order
+        self.compile = compile
         self._given = given
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -63,8 +65,9 @@ class Options:
         return setting(name, self._given[name])
 
     def without_check(self) -> Options:
-        """The same options with check=False."""
+        """The same options with check=False; what is compared must be compiled."""
         other = copy.copy(self)
+        other.compile = "sync"
         other._given = {**self._given, "check": False}
         return other
 

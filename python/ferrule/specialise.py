@@ -37,6 +37,7 @@ def _unlock_in_child() -> None:
     """Threads that a fork has left behind may have held the functions' locks."""
     for function in _alive:
         function._lock = threading.RLock()
+        function._pending = {}
 
 
 os.register_at_fork(after_in_child=_unlock_in_child)
@@ -66,6 +67,7 @@ class Specialised(_rt.FunctionBase):
         self._options = options
         self._annotated_here: bool | None = None
         self._lock = threading.RLock()
+        self._pending: dict[str, Any] = {}  # by kinds of arguments, with compile='async'
         self._spent = Spent()
         self._artifacts: list[Artifact] = []
         self._reasons: list[str] = []
