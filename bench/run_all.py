@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SCRIPTS = ("call/call.py", "compile/compile.py", "kernels/hdiff.py")
+SCRIPTS = ("call/call.py", "compile/compile.py", "compile/pool.py", "kernels/hdiff.py")
 
 
 def main() -> int:
