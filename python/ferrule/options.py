@@ -58,7 +58,7 @@ class Options:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # One text, since a pickle of the parts depends on which of their strings are one object.
-        return _from_json, (json.dumps([self.static, self.order, self._given], sort_keys=True),)
+        return _from_json, (json.dumps([self.static, self.order, self.compile, self._given], sort_keys=True),)
 
     def value(self, name: str) -> Any:
         """An option as argument, configuration, environment or default give it now."""
@@ -88,7 +88,7 @@ class Options:
 
 
 def _from_json(text: str) -> Options:
-    static, order, given = json.loads(text)
+    static, order, compile, given = json.loads(text)
     made: Options = Options.__new__(Options)
-    made.static, made.order, made._given = tuple(static), order, given
+    made.static, made.order, made.compile, made._given = tuple(static), order, compile, given
     return made

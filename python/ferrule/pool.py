@@ -17,13 +17,13 @@ from typing import Any
 
 from ferrule import _rt, background, session
 from ferrule.artifact import Artifact
+from ferrule.carried import Carried
 from ferrule.config import SETTINGS, WATCHED, config, setting
 from ferrule.errors import UserRuntimeError, UserTypeError
 from ferrule.function import Function
 from ferrule.samples import Sample, sample_of
 from ferrule.signature import Signature
 from ferrule.source import compile_source
-from ferrule.specialise import Carried
 
 _ENVIRONMENT = ("CXX", "CXXFLAGS")
 
@@ -51,7 +51,7 @@ class _Program:
 
     def records(self, artifact: Artifact) -> list[Carried]:
         inner = self.function._inner or self.function
-        return [each for each in inner._for_pickle() if each[2] == artifact]
+        return [each for each in inner._for_pickle() if each.artifact == artifact]
 
     def take_up(self, records: list[Carried]) -> None:
         (self.function._inner or self.function)._carry(records)
@@ -306,10 +306,10 @@ def compile_many(jobs: Iterable[Any], *, executor: Executor | None = None) -> li
     The first error, in the order of the jobs, is raised when the compilations that run have ended; those that have not
     begun are taken back. KeyboardInterrupt ends all of them.
     """
-    whats = [_job(job, number) for number, job in enumerate(jobs)]
+    whole = [_job(job, number) for number, job in enumerate(jobs)]
     futures: list[CompileFuture] = []
     try:
-        futures += (_submitted(what, executor) for what in whats)
+        futures += (_submitted(what, executor) for what in whole)
         return [future.result() for future in futures]
     except BaseException as error:
         for future in futures:

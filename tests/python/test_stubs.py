@@ -58,7 +58,7 @@ def test_exported_names_exist() -> None:
 
 
 # What nanobind makes has a metaclass and kinds of functions of its own; Python has __buffer__ from 3.12 on.
-NANOBIND = ("Artifact", "Artifact.__init__", "Artifact.from_bytes", "Artifact.open", "Store")
+NANOBIND = ("Artifact", "Artifact.__init__", "Artifact.from_bytes", "Artifact.open", "Store", "Stop")
 
 
 def test_parameters_and_defaults(tmp_path: Path) -> None:
