@@ -10,6 +10,7 @@ import contextvars
 import os
 import pickle
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from ferrule.signature import Signature
 from ferrule.source import compile_source
 
 _ENVIRONMENT = ("CXX", "CXXFLAGS")
+_SLICE_S = 0.1
 
 # An artifact; from another process its pickle with the warm records that belong to it.
 _Outcome = Artifact | bytes
@@ -150,6 +152,22 @@ class CompileFuture(Future[Artifact]):
     def running(self) -> bool:
         return super().running() or (self._inner is not None and self._inner.running())
 
+    def result(self, timeout: float | None = None) -> Artifact:
+        """The artifact. Raises the error of the compilation, CancelledError, or TimeoutError after `timeout` seconds."""
+        self._wait(timeout)
+        return super().result(0)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        """The error of the compilation; None where it has an artifact."""
+        self._wait(timeout)
+        return super().exception(0)
+
+    def _wait(self, timeout: float | None) -> None:
+        # In slices: a signal that does not reach the main thread while it sleeps is looked at between two of them.
+        end = None if timeout is None else time.monotonic() + timeout
+        while not self.done() and (end is None or time.monotonic() < end):
+            wait([self], _SLICE_S if end is None else min(_SLICE_S, max(0.0, end - time.monotonic())))
+
     def _stop(self) -> None:
         """Give the compilation up; one that runs in this process ends soon."""
         if not self.cancel() and self._task.stop is not None:
@@ -166,9 +184,9 @@ class CompileFuture(Future[Artifact]):
     def _work(self, stop: _rt.Stop) -> None:
         if stop.is_set:
             super().cancel()
+        self._task.stop = stop  # before it runs, for _stop
         if not self.set_running_or_notify_cancel():
             return
-        self._task.stop = stop
         try:
             artifact = self._task.artifact_of(self._task.run())
         except BaseException as error:
