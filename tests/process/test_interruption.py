@@ -20,7 +20,10 @@ fr.compile_source(SOURCE, SIGNATURE)
 """,
 }
 SETUP = """
+import signal
 import threading
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests in the background
 import numpy as np
 import ferrule as fr
 
