@@ -98,7 +98,12 @@ class Specialised(_rt.FunctionBase):
                 if added is not None and self._matches(added, args, kwargs):
                     self._finish(spent)
                     return added
-        index, record = self._capture(args, kwargs, settings, spent)
+        try:
+            index, record = self._capture(args, kwargs, settings, spent)
+        except BaseException:
+            if key is not None and key not in self._warm_tried:
+                self._call_keys.pop(key, None)
+            raise
         if key is not None and record is not None:
             self._warm_tried[key] = (*self._warm_tried.get(key, ()), record)
             session.store().write_warm(key, warm.to_json(self._warm_tried[key]))
