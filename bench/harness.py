@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import os
 import platform
 import statistics
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,17 @@ def table(timings: Mapping[str, Timing], reference: str, unit: str = "ms") -> st
             f"{name:{width}}  {t.least * scale:10.3f} {t.median * scale:10.3f}      {ratio:7.2f} ({low:.2f} - {high:.2f})"
         )
     return "\n".join(lines)
+
+
+def child_figures(what: str, command: Sequence[str], root: Path, store: str) -> dict[str, float]:
+    """The figures that a process of its own prints as its last line, in JSON; with `store`, and this checkout's package."""
+    env = {**os.environ, "FERRULE_CACHE_DIR": store, "PYTHONPATH": str(root / "python")}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    done = subprocess.run([sys.executable, *command], env=env, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"The child for {what} failed:\n{done.stderr}")
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 def machine() -> str:

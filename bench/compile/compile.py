@@ -8,10 +8,7 @@ does not compile), `second process` finds the record. Milliseconds, least of the
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -20,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent))
 
-from harness import machine  # noqa: E402
+from harness import child_figures, machine  # noqa: E402
 
 PROGRAMS = ("diffuse", "shade", "fill_depressions")
 TARGET_MS = 60.0
@@ -72,14 +69,8 @@ print(json.dumps({
 
 
 def child(name: str, mode: str, store: str) -> dict[str, float]:
-    env = {**os.environ, "FERRULE_CACHE_DIR": store, "PYTHONPATH": str(ROOT / "python")}
-    env.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, "-c", CHILD, str(ROOT / "examples"), name, mode]
-    done = subprocess.run(command, env=env, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"The child for '{name}' ({mode}) failed:\n{done.stderr}")
-    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return figures
+    command = ["-c", CHILD, str(ROOT / "examples"), name, mode]
+    return child_figures(f"'{name}' ({mode})", command, ROOT, store)
 
 
 def main() -> int:

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent))
 
-from harness import machine  # noqa: E402
+from harness import child_figures, machine  # noqa: E402
 
 WAYS = ("one after another", "compile_many", "async")
 LATENCY_TARGET_MS = 5.0
@@ -98,13 +96,7 @@ def measure(way: str) -> dict[str, float]:
 
 def child(way: str) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as store:
-        env = {**os.environ, "FERRULE_CACHE_DIR": store, "PYTHONPATH": str(ROOT / "python")}
-        command = [sys.executable, __file__, "--child", way]
-        done = subprocess.run(command, env=env, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"The child for '{way}' failed:\n{done.stderr}")
-    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return figures
+        return child_figures(f"'{way}'", [__file__, "--child", way], ROOT, store)
 
 
 def main() -> int:

@@ -7,7 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ferrule import _rt, carried, collector, session, warm
 from ferrule.artifact import Artifact
@@ -43,6 +43,13 @@ def _unlock_in_child() -> None:
 os.register_at_fork(after_in_child=_unlock_in_child)
 
 
+class _Keys(NamedTuple):
+    """What the records of calls with arguments of some kinds are found by."""
+
+    record: str  # in the store: whatever decides whether this installation would compile the same
+    call: str  # in a pickle: what the call is made with
+
+
 class Specialised(_rt.FunctionBase):
     """A Python function with the native specialisations that were made for it."""
 
@@ -50,7 +57,6 @@ class Specialised(_rt.FunctionBase):
     __slots__ = (
         "_annotated_here",
         "_artifacts",
-        "_call_keys",
         "_carried",
         "_fn",
         "_lock",
@@ -71,8 +77,7 @@ class Specialised(_rt.FunctionBase):
         self._spent = Spent()
         self._artifacts: list[Artifact] = []
         self._reasons: list[str] = []
-        self._warm_tried: dict[str, tuple[warm.Record, ...]] = {}
-        self._call_keys: dict[str, str] = {}  # of carried specialisations, by the key of the record
+        self._warm_tried: dict[_Keys, tuple[warm.Record, ...]] = {}
         self._carried: list[Carried] = []
         self._warned_limit = False
         _alive.add(self)
@@ -88,41 +93,39 @@ class Specialised(_rt.FunctionBase):
         settings = BuildSettings.current(self._options.value("target"))
         self._check_limit()
         kinds = recordable_kinds(args, kwargs)
-        key = None if kinds is None else self._record_key(settings, kinds)
-        if key is not None and key not in self._warm_tried:
-            records = self._known_records(key)
+        keys = None if kinds is None else self._keys(settings, kinds)
+        if keys is not None and keys not in self._warm_tried:
+            records = self._known_records(keys)
             if records:  # nothing is remembered of calls that are refused, each with another text, say
-                self._warm_tried[key] = records
+                self._warm_tried[keys] = records
             for known in records:
                 added = self._add_record(known, settings, args, kwargs, spent)
                 if added is not None and self._matches(added, args, kwargs):
                     self._finish(spent)
                     return added
-        try:
-            index, record = self._capture(args, kwargs, settings, spent)
-        except BaseException:
-            if key is not None and key not in self._warm_tried:
-                self._call_keys.pop(key, None)
-            raise
-        if key is not None and record is not None:
-            self._warm_tried[key] = (*self._warm_tried.get(key, ()), record)
-            session.store().write_warm(key, warm.to_json(self._warm_tried[key]))
+        index, record = self._capture(args, kwargs, settings, spent)
+        if keys is not None and record is not None:
+            self._keep(keys, (*self._warm_tried.get(keys, ()), record))
         self._finish(spent)
         return index
 
-    def _record_key(self, settings: BuildSettings, kinds: str) -> str | None:
-        key = warm.record_key(self._fn, self._options.text(), settings, kinds)
-        if key is not None and key not in self._call_keys:
-            self._call_keys[key] = carried.call_key(self._fn, self._options.text(), settings, kinds) or ""
-        return key
+    def _keys(self, settings: BuildSettings, kinds: str) -> _Keys | None:
+        """What records of calls with such arguments are found by; None where the function cannot be recorded."""
+        options = self._options.text()
+        record = warm.record_key(self._fn, options, settings, kinds)
+        if record is None:
+            return None
+        return _Keys(record, carried.call_key(self._fn, options, settings, kinds) or "")
 
-    def _known_records(self, key: str | None) -> tuple[warm.Record, ...]:
-        """The records under a key, of the store and of a pickle."""
-        if key is None:
-            return ()
-        stored = warm.from_json(session.store().read_warm(key) or "")
+    def _keep(self, keys: _Keys, records: tuple[warm.Record, ...]) -> None:
+        self._warm_tried[keys] = records
+        session.store().write_warm(keys.record, warm.to_json(records))
+
+    def _known_records(self, keys: _Keys) -> tuple[warm.Record, ...]:
+        """The records of the store and of a pickle."""
+        stored = warm.from_json(session.store().read_warm(keys.record) or "")
         entries = {record.entry for record in stored}
-        brought = [each.record for each in self._carried if each.key == self._call_keys[key]]
+        brought = [each.record for each in self._carried if each.key == keys.call]
         return (*stored, *(record for record in brought if record.entry not in entries))
 
     def _for_pickle(self) -> list[Carried]:
@@ -130,8 +133,8 @@ class Specialised(_rt.FunctionBase):
         with self._lock:
             artifacts = {artifact.key: artifact for artifact in self._artifacts}
             own = [
-                Carried(self._call_keys[key], record, artifacts[record.entry])
-                for key, records in self._warm_tried.items()
+                Carried(keys.call, record, artifacts[record.entry])
+                for keys, records in self._warm_tried.items()
                 for record in records
                 if record.entry in artifacts
             ]
@@ -143,9 +146,9 @@ class Specialised(_rt.FunctionBase):
             known = self._for_pickle()
             new = carried.others(brought, known)
             self._carried = [*known, *new]
-            keys = {each.key for each in new}
-            for key in [key for key in self._warm_tried if self._call_keys[key] in keys]:
-                del self._warm_tried[key]
+            calls = {each.key for each in new}
+            for keys in [keys for keys in self._warm_tried if keys.call in calls]:
+                del self._warm_tried[keys]
 
     def _finish(self, spent: Spent) -> None:
         self._spent.add(spent)
@@ -323,18 +326,17 @@ class Specialised(_rt.FunctionBase):
             return 0
         spent = Spent()
         settings = BuildSettings.current(target or self._options.value("target"))
-        key = self._record_key(settings, "annotations")
-        records = self._known_records(key)
+        keys = self._keys(settings, "annotations")
+        records = self._known_records(keys) if keys is not None else ()
         for known in records:
             added = self._add_record(known, settings, (), {}, spent)
-            if added is not None:
-                self._warm_tried[key or ""] = (known,)
+            if keys is not None and added is not None:
+                self._warm_tried[keys] = (known,)
                 self._finish(spent)
                 return added
         index, record = self._capture_annotated(settings, spent)
-        if key is not None and record is not None:
-            self._warm_tried[key] = (*records, record)  # the others are another compiler's, say
-            session.store().write_warm(key, warm.to_json(self._warm_tried[key]))
+        if keys is not None and record is not None:
+            self._keep(keys, (*records, record))  # the others are another compiler's, say
         self._finish(spent)
         return index
 

@@ -104,6 +104,7 @@ struct LockAttempts {
       } catch (...) {
         guard.lock();
         given_up = true;
+        if (done) files.unlock(&fd);  // closing it is not enough where a child has it, too
         throw;
       }
       guard.lock();

@@ -30,7 +30,7 @@ Handle::~Handle() {
   std::string text;
   try {
     end(text);
-  } catch (const Error&) {
+  } catch (const std::exception&) {
   }
 }
 

@@ -59,6 +59,8 @@ PYTHON_WORDS = {
     "capture/annotations.py": {"any", "max", "min"},
     "capture/numbers.py": {"sum"},
     "capture/signature.py": {"any"},
+    "cli/cache.py": {"min"},  # minutes
+    "cli/output.py": {"min"},
 }
 
 

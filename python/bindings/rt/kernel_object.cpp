@@ -31,7 +31,7 @@ PyObject* kernel_call(PyObject* self, PyObject* const* args, size_t nargsf, PyOb
   const Target& target = *as_kernel(self)->target;
   if (may_be_quick(target, nargs, kwnames)) [[likely]]
     return quick_call<kernel_call_slow>(self, args, nargsf, kwnames, target);
-  return call_or_raise(target, args, nargs, kwnames);
+  return kernel_call_slow(self, args, nargsf, kwnames);
 }
 
 PyObject* new_kernel(PyTypeObject* type, std::shared_ptr<const Module> module) {
