@@ -1,13 +1,16 @@
 """Run the test shards one after another and print each one's time beside its budget.
 
 Every shard is a command with a time budget in seconds on two cores. The output of each runner is passed through, its
-closing lines included. A shard over its budget is reported, not failed: a clock decides nothing here.
+closing lines included. A shard over its budget is reported, not failed: a clock decides nothing here. Only one that
+hangs, far beyond it, is ended, so that the others still run and the table is printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +22,8 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = ROOT / ".venv" / "bin"
 BUILD = ROOT / "build" / "release"
 WHEELS = "tests/packaging/test_wheel.py"
+HANGS = 6  # budgets after which a shard will not end by itself any more
+UNTIMED = "--timeout=0"  # for tests that are long by intention
 PYTHON_FOLDERS = ("python", "tests", "tools", "bench", "examples", "docs")
 
 
@@ -87,12 +92,14 @@ def shards() -> list[Shard]:
         Shard("packaging", "packaging", 240, pytest("tests/packaging", "--ignore", WHEELS, workers=1)),
         Shard("wheel", "wheel", 120, pytest(WHEELS, workers=1)),
         # The bindings are compiled for each Python, the rest is found by ccache.
-        Shard("wheels", "wheels", 600, pytest(WHEELS, workers=1), {"FERRULE_WHEELS": "all"}, extra=True),
+        Shard(
+            "wheels", "wheels", 600, pytest(WHEELS, UNTIMED, workers=1), {"FERRULE_WHEELS": "all"}, extra=True
+        ),
         Shard(
             "random programs",
             "fuzz",
             1800,
-            pytest("tests/python/test_random_programs.py"),
+            pytest("tests/python/test_random_programs.py", UNTIMED),
             {"FERRULE_FUZZ": "long"},
             extra=True,
         ),
@@ -100,7 +107,7 @@ def shards() -> list[Shard]:
             "random arguments",
             "fuzz",
             1200,
-            pytest("tests/python/test_random_arguments.py"),
+            pytest("tests/python/test_random_arguments.py", UNTIMED),
             {"FERRULE_FUZZ": "long"},
             extra=True,
         ),
@@ -116,7 +123,7 @@ def shards() -> list[Shard]:
             "store trials",
             "fuzz",
             900,
-            pytest("tests/process/test_store.py", "tests/process/test_store_damage.py", workers=1),
+            pytest("tests/process/test_store.py", "tests/process/test_store_damage.py", UNTIMED, workers=1),
             {"FERRULE_FUZZ": "long"},
             extra=True,
         ),
@@ -124,13 +131,30 @@ def shards() -> list[Shard]:
     ]
 
 
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a shard with all that it has started; Python's processes print where they were."""
+    for signal_number in (signal.SIGABRT, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal_number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+
+
 def run(shard: Shard, store: str) -> tuple[float, int]:
     print(f"\n[{shard.name}] {' '.join(shard.command[:6])}", flush=True)
     # One warm store for the whole suite: a program compiled by one shard is a hit in the next.
     env = {**os.environ, "FERRULE_CACHE_DIR": store, "PYTHONPATH": str(ROOT / "python"), **shard.env}
     start = time.monotonic()
-    code = subprocess.run(shard.command, cwd=ROOT, env=env).returncode
-    return time.monotonic() - start, code
+    process = subprocess.Popen(shard.command, cwd=ROOT, env=env, start_new_session=True)
+    try:
+        process.wait(HANGS * shard.budget)
+    except subprocess.TimeoutExpired:
+        print(f"\n[{shard.name}] hangs: ended after {HANGS} times its budget", flush=True)
+        end(process)
+    except BaseException:
+        end(process)
+        raise
+    return time.monotonic() - start, process.returncode
 
 
 def main() -> int:

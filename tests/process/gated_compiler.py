@@ -41,8 +41,12 @@ class GatedCompiler:
         os.mkfifo(self.folder / "gate")
 
     def open(self):
+        """Lets go on who waits at the gate, if the compiler has come there yet, and who comes later."""
         (self.folder / "gate").rename(self.folder / "opened")
-        os.close(os.open(self.folder / "opened", os.O_WRONLY))
+        # For reading too: opening for writing alone waits for a reader, and a compiler that has yet to look for the
+        # gate will never be one.
+        self._opened = os.open(self.folder / "opened", os.O_RDWR)
+        os.write(self._opened, b"\n" * 16)
 
     def _read(self, seconds=60):
         ready, _, _ = select.select([self._runs], [], [], seconds)
