@@ -170,7 +170,8 @@ _OPERATORS = ("__array_ufunc__", "__mul__", "__add__")
 def check_array(real: np.ndarray[Any, Any], what: str) -> None:
     """Refuses masked arrays and their like, foreign byte orders and dtypes that are not computed with."""
     what = what[0].upper() + what[1:]
-    if isinstance(real, np.ma.MaskedArray):
+    # Naming numpy.ma imports it, which takes longer than the capture of a small program.
+    if type(real) is not np.ndarray and isinstance(real, np.ma.MaskedArray):
         raise errors.user_error(TypeError, f"{what} is a masked array. Pass its data and its mask.")
     if any(getattr(type(real), name) is not getattr(np.ndarray, name) for name in _OPERATORS):
         raise errors.user_error(
