@@ -290,3 +290,11 @@ def test_an_edit_within_a_process_leaves_nothing_wrong_behind(tmp_path: Path) ->
     (tmp_path / "subject.py").write_text(text.format("2.0"))
     assert child() == "[0.0, 2.0, 4.0, 6.0] 1"
     assert child() == "[0.0, 2.0, 4.0, 6.0] 0"
+
+
+def test_a_large_function_is_recognised_in_time_linear_in_its_code(module: Any) -> None:
+    from ferrule.capture.source import definition
+
+    lines = "".join(f"    a = a + {n}.0\n" for n in range(30_000))
+    made = module.make(f"def f(a):\n{lines}    return a\n")
+    assert definition(made.f).name == "f"  # type: ignore[union-attr]

@@ -24,7 +24,8 @@ FUTURE = reduce(
 )
 
 _FACTORY, _FUNCTION = "__fr_factory__", "__fr_function__"
-_MADE_NAME = re.compile(rf"[\w.<>]*{_FUNCTION}")
+# From the beginning of a name alone: from each of its characters it would take the square of the length of a bytecode.
+_MADE_NAME = re.compile(rf"(?<![\w.<>])[\w.<>]*{_FUNCTION}")
 # Loaders that compile a module's text as it is.
 _PLAIN_LOADERS = (SourceFileLoader, SourcelessFileLoader, zipimporter)
 
