@@ -12,6 +12,10 @@ cp -r python/ferrule "$modules/ferrule"
 rm -f "$modules"/ferrule/_*.so
 cp build/asan-ubsan/python/bindings/_*.so "$modules/ferrule/"
 cp -r include "$modules/ferrule/include"
-LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)" PYTHONPATH="$modules" PYTHONMALLOC=malloc \
-  .venv/bin/python -m pytest -q -p no:cacheprovider tests/python tests/errors tests/refusals \
-  -k '(call or dlpack or array or foreign or source_kernels or handle_state or argument or refusals or results or lifetimes or symbol or scalar or program_errors) and not random and not interpreter_exit' "$@"
+sanitized() {
+  LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libubsan.so)" PYTHONPATH="$modules" PYTHONMALLOC=malloc \
+    .venv/bin/python -m pytest -q -p no:cacheprovider "$@"
+}
+sanitized tests/refusals
+sanitized tests/python tests/errors \
+  -k '(call or dlpack or array or foreign or source_kernels or handle_state or argument or results or lifetimes or symbol or scalar or program_errors) and not random and not interpreter_exit' "$@"
