@@ -6,12 +6,15 @@ import json
 import os
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ferrule import _rt, session
 from ferrule.by_value import find
 from ferrule.errors import IncompatibleArtifact, UserValueError
 from ferrule.kernel import Kernel
+
+if TYPE_CHECKING:
+    from ferrule.placement import Place
 
 # Modules up to this size travel inside a pickle; larger ones as a reference into the store.
 _BY_VALUE_LIMIT = 1 << 20
@@ -30,12 +33,16 @@ class Artifact:
     choose another form.
     """
 
-    __slots__ = ("_form", "_sites", "_value")
+    __slots__ = ("_form", "_place", "_sites", "_value")
 
-    def __init__(self, value: Any, sites: Sites = (), form: str = "auto") -> None:
+    def __init__(self, value: Any, sites: Sites = (), form: str = "auto", place: Place | None = None) -> None:
         self._value = value
         self._sites = sites
         self._form = form
+        self._place = place  # in this process alone: it is no part of the value
+
+    def _at(self, place: Place) -> Artifact:
+        return Artifact(self._value, self._sites, self._form, place)
 
     @property
     def key(self) -> str:
@@ -57,7 +64,7 @@ class Artifact:
 
     @property
     def source(self) -> str:
-        """The emitted C++."""
+        """The emitted C++; empty where it was opened from a folder of layout 'production'."""
         source: str = self._value.source
         return source
 
@@ -80,7 +87,32 @@ class Artifact:
 
     @property
     def folder(self) -> str | None:
-        """The folder of its files in a store that this process uses; None where none of them has it."""
+        """The folder of its files: the one it was compiled into, else of an entry in a store that this process uses.
+
+        None where no store has it.
+        """
+        return self.store_folder if self._place is None else self._place.folder
+
+    @property
+    def path(self) -> str | None:
+        """The file of its module in `folder`."""
+        if self._place is not None:
+            return self._place.path
+        folder = self.store_folder
+        return None if folder is None else os.path.join(folder, "module.so")
+
+    @property
+    def module_name(self) -> str:
+        """The name under which Python imports it: a module that has `kernel` and `artifact`."""
+        if self._place is None:
+            return f"ferrule.generated.k{self.key}.{self.name}"
+        from ferrule.placement import component_of
+
+        return f"ferrule.generated.{component_of(self._place.folder)}.{self._place.name}"
+
+    @property
+    def store_folder(self) -> str | None:
+        """The folder of its entry in a store that this process uses; None where none of them has it."""
         for each in session.known_stores():
             path = os.path.join(each.root, "v1", self.key[:2], self.key[2:])
             if os.path.isdir(path):
@@ -108,7 +140,8 @@ class Artifact:
             raise IncompatibleArtifact(
                 f"Artifact '{self.name}' is for device '{self.device}', but this library runs 'cpu'."
             )
-        kernel = session.load_kernel(self._value, self._sites, rebuild=rebuild)
+        instance = "" if self._place is None else self._place.instance
+        kernel = session.load_kernel(self._value, self._sites, rebuild=rebuild, instance=instance)
         kernel.artifact = self
         return kernel
 
@@ -118,11 +151,21 @@ class Artifact:
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> Artifact:
-        """Read a file that `save` wrote. Raises UserValueError where there is none or where it holds something else."""
+        """Read a file that `save` wrote, or the NAME.so of a folder that it was compiled into.
+
+        Raises UserValueError where there is none or where it holds something else.
+        """
         if not os.path.isfile(path):
             what = "is no file" if os.path.exists(path) else "does not exist"
             raise UserValueError(f"The artifact '{os.fspath(path)}' cannot be opened: it {what}.")
-        return Artifact(_rt.Artifact.open(os.fspath(path)))
+        file = os.fspath(path)
+        value = _rt.Artifact.open(file)
+        if not file.endswith(".so"):
+            return Artifact(value)
+        from ferrule.placement import Place
+
+        folder, name = os.path.split(os.path.abspath(file))
+        return Artifact(value, place=Place(folder, name.removesuffix(".so")))
 
     def module_bytes(self) -> bytes:
         """Verified bytes of the shared object."""

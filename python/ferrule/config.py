@@ -61,6 +61,17 @@ SETTINGS: Mapping[str, Setting] = {
     "check": Setting(False, _flag, "also run NumPy on copies at every call and compare"),
     "recompile_limit": Setting(16, int, "specialisations of a function before it complains"),
     "on_recompile_limit": Setting("warn", str, "what it does then", ("warn", "error")),
+    "folder_mode": Setting(
+        "content", str, "where compiled files lie", ("content", "name", "unique", "single")
+    ),
+    "build_folder": Setting(".ferrule", str, "the folder for folder_mode 'name', 'unique' and 'single'"),
+    "name_collision": Setting(
+        "rename", str, "what a name does that other content has here", ("rename", "error", "replace")
+    ),
+    "reuse_loaded": Setting(True, _flag, "content that is placed already is the same module"),
+    "layout": Setting(
+        "development", str, "with sources and logs, or only what runs", ("development", "production")
+    ),
     "do_not_execute": Setting(False, _flag, "calls check their arguments, run nothing and return None"),
     "profile": Setting(False, _flag, "time every call, for ferrule.hooks.timings()"),
     "progress": Setting(True, _flag, "show compilations that take long on a terminal"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ferrule import _rt, by_value, carried
 from ferrule.artifact import Artifact
+from ferrule.config import setting
 from ferrule.errors import Unsupported, UserTypeError, warn
 from ferrule.foreign import as_ndarrays, with_originals
 from ferrule.kernel import Kernel
@@ -65,6 +66,7 @@ class Function(Specialised):
         with self._lock:
             try:
                 index = self._find_or_make(arrays, named)
+                self._place(index)
             except Unsupported as error:
                 if self._options.value("fallback") != "python":
                     raise
@@ -73,6 +75,17 @@ class Function(Specialised):
         if index is None:
             return self._fn(*args, **kwargs)
         return with_originals(self._call(index, arrays, named), originals)
+
+    def _place(self, index: int) -> None:
+        """Put the files of a specialisation where the settings want them."""
+        if setting("folder_mode") == "content" or self._artifacts[index]._place is not None:
+            return
+        from ferrule import placement
+
+        how = placement.placing()
+        if how is not None:
+            self._artifacts[index] = placement.placed(self._artifacts[index], how)
+            self._specialisations()[index].artifact = self._artifacts[index]
 
     def _check(self, *args: Any, **kwargs: Any) -> None:
         """All that a call checks, and what it would compile; nothing is run."""
@@ -86,15 +99,36 @@ class Function(Specialised):
         warn(f"'{self.__name__}' runs as Python: {reason}")
 
     def compile(
-        self, *sample: Any, target: str | None = None, adapter: str | None = None, **sample_kw: Any
+        self,
+        *sample: Any,
+        target: str | None = None,
+        adapter: str | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        folder_mode: str | None = None,
+        name_collision: str | None = None,
+        reuse_loaded: bool | None = None,
+        layout: str | None = None,
+        **sample_kw: Any,
     ) -> Artifact:
         """The artifact for a sample of arguments; without one, for the annotations. Nothing is run.
 
         adapter: 'module:qualname' of a callable that `Artifact.load` gives the kernel to, and whose result it returns.
-        Raises UserTypeError where there is neither, BuildError where the C++ compiler fails.
+        folder, or folder_mode with the setting build_folder: where the files are also put for others to find, see
+        docs/folders.md, with what name_collision, reuse_loaded and layout do there. An argument of the function with the
+        name of an option is given by position.
+
+        Raises UserTypeError where there is neither, BuildError where the C++ compiler fails, UserRuntimeError for a name
+        that is taken with name_collision='error'.
         """
-        if self._inner is not None:
-            return self._inner.compile(*sample, target=target, adapter=adapter, **sample_kw)
+        from ferrule import placement
+
+        how = placement.placing(folder, folder_mode, name_collision, reuse_loaded, layout)
+        artifact = (self._inner or self)._compile(sample, sample_kw, target, adapter)
+        return artifact if how is None else placement.placed(artifact, how)
+
+    def _compile(
+        self, sample: tuple[Any, ...], sample_kw: dict[str, Any], target: str | None, adapter: str | None
+    ) -> Artifact:
         own_target = self._options.value("target")
         is_own = adapter is None and target in (None, own_target)
         with self._lock:

@@ -61,8 +61,12 @@ class Kernel(_rt.Kernel):
         return self.artifact
 
     def source(self) -> str:
-        """The emitted C++, as it was compiled."""
+        """The emitted C++, as it was compiled. Raises UserError where it was not kept."""
         source: str = self._require_artifact().source
+        if not source:
+            raise UserError(
+                f"The source of '{self.name}' was not kept: its folder has the layout 'production'."
+            )
         return source
 
     def _binding(self) -> dict[str, Any]:

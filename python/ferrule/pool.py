@@ -16,12 +16,13 @@ from concurrent.futures import BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass, field
 from typing import Any
 
-from ferrule import _rt, background, session
+from ferrule import _rt, background, placement, session
 from ferrule.artifact import Artifact
 from ferrule.carried import Carried
 from ferrule.config import SETTINGS, WATCHED, config, setting
 from ferrule.errors import UserRuntimeError, UserTypeError
 from ferrule.function import Function
+from ferrule.placement import Placing
 from ferrule.samples import Sample, sample_of
 from ferrule.signature import Signature
 from ferrule.source import compile_source
@@ -83,7 +84,8 @@ class _Source:
 
 def _settings() -> dict[str, Any]:
     """The settings here and now; what watches calls is no business of a compilation."""
-    return {name: setting(name) for name in SETTINGS if name not in WATCHED}
+    here = {name: setting(name) for name in SETTINGS if name not in WATCHED}
+    return {**here, "folder_mode": "content"}  # names are taken in the process that asks
 
 
 @dataclass
@@ -95,6 +97,7 @@ class _Task:
     environment: dict[str, str | None] = field(
         default_factory=lambda: {name: os.environ.get(name) for name in _ENVIRONMENT}
     )
+    placing: Placing | None = field(default_factory=placement.placing)
     recursion_limit: int = field(default_factory=sys.getrecursionlimit)
     stop: _rt.Stop | None = field(default_factory=_rt.Stop)  # None in another process
 
@@ -123,12 +126,13 @@ class _Task:
 
     def artifact_of(self, outcome: _Outcome) -> Artifact:
         """The artifact of an outcome; what came with it from another process is taken up here."""
-        if isinstance(outcome, Artifact):
-            return outcome
         artifact: Artifact
-        artifact, records = pickle.loads(outcome)
-        self.what.take_up(records)
-        return artifact
+        if isinstance(outcome, Artifact):
+            artifact = outcome
+        else:
+            artifact, records = pickle.loads(outcome)
+            self.what.take_up(records)
+        return artifact if self.placing is None else placement.placed(artifact, self.placing)
 
 
 def _run(task: _Task) -> _Outcome:

@@ -240,14 +240,19 @@ def _compile_program(
 
 
 def load_kernel(
-    artifact: Any, sites: Sequence[tuple[str, str]], spent: Spent | None = None, *, rebuild: bool = False
+    artifact: Any,
+    sites: Sequence[tuple[str, str]],
+    spent: Spent | None = None,
+    *,
+    rebuild: bool = False,
+    instance: str = "",
 ) -> Kernel:
     """Map an artifact's module, unless it is mapped already, and make its call object.
 
-    Raises IncompatibleArtifact naming all that was tried.
+    Mappings of other instances than '' share nothing. Raises IncompatibleArtifact naming all that was tried.
     """
     start = time.perf_counter()
-    kernel = _mapped_kernel(artifact.key) or _read_kernel(artifact, rebuild)
+    kernel = _mapped_kernel(artifact.key + instance) or _read_kernel(artifact, rebuild, instance)
     if sites:
         kernel._set_sites(sites)
     if spent is not None:
@@ -255,19 +260,19 @@ def load_kernel(
     return kernel
 
 
-def _mapped_kernel(key: str) -> Kernel | None:
+def _mapped_kernel(digest: str) -> Kernel | None:
     try:
-        return Kernel(None, key)
+        return Kernel(None, digest)
     except LookupError:
         return None
 
 
-def _read_kernel(artifact: Any, rebuild: bool) -> Kernel:
+def _read_kernel(artifact: Any, rebuild: bool, instance: str) -> Kernel:
     settings: dict[str, str] = {}
     if rebuild:
         settings = {"compiler": setting("compiler") or "", "include_dir": include_dir()}
     key, module = artifact.loadable(store(), rebuild=rebuild, **settings)
-    return Kernel(module, key)
+    return Kernel(module, key + instance)
 
 
 def site_table(sites: Sequence[tuple[str, int, str, str, int]]) -> list[tuple[str, str]]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 
-from ferrule import session
+from ferrule import placement, session
 from ferrule.artifact import Artifact
 from ferrule.config import validate
 from ferrule.errors import UserTypeError
@@ -23,6 +24,11 @@ def compile_source(
     standard_library: bool = True,
     time_limit: float = 600.0,
     adapter: str | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    folder_mode: str | None = None,
+    name_collision: str | None = None,
+    reuse_loaded: bool | None = None,
+    layout: str | None = None,
 ) -> Artifact:
     """Compile an author's function and return it as an Artifact, from the store where it is there already.
 
@@ -30,9 +36,11 @@ def compile_source(
     not know Ferrule. target: 'native' or 'baseline'; build: 'release' or 'debug'; both default to the configuration.
     flags: further words for the compiler, part of the key. standard_library: link libstdc++ and allow exceptions, which
     must not leave the function. time_limit: seconds for the compiler. adapter: 'module:qualname' of a callable that
-    `Artifact.load` gives the kernel to and whose result it returns; part of the key.
+    `Artifact.load` gives the kernel to and whose result it returns; part of the key. folder, folder_mode, name_collision,
+    reuse_loaded, layout: a folder of the user's for the files, see docs/folders.md; no part of the key.
 
-    Raises BuildError with the first error of the compiler, at the author's line.
+    Raises BuildError with the first error of the compiler, at the author's line; UserRuntimeError for a name that is taken
+    with name_collision='error'.
     """
     from ferrule import _compiler
 
@@ -40,6 +48,7 @@ def compile_source(
         raise UserTypeError(f"'source' is {type(source).__name__}, but C++ text is expected.")
     if not isinstance(signature, Signature):
         raise UserTypeError(f"'signature' is {type(signature).__name__}, but a fr.Signature is expected.")
+    how = placement.placing(folder, folder_mode, name_collision, reuse_loaded, layout)
     settings = BuildSettings.current(validate("target", target) if target is not None else None)
     binding = session.binding_text(adapter, signature=json.loads(signature.to_json()))
     emitted = _compiler.emit_source_kernel(signature.to_json(), source)
@@ -60,4 +69,5 @@ def compile_source(
             stop=session.stopping.get(),
         )
     session.warn_of(into)
-    return Artifact(value)
+    artifact = Artifact(value)
+    return artifact if how is None else placement.placed(artifact, how)

@@ -4,9 +4,11 @@
 
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 
 #include "artifact/file_system.h"
 #include "artifact/manifest.h"
+#include "artifact/placement.h"
 #include "artifact/store_root.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -79,18 +81,20 @@ Artifact Artifact::from_bytes(std::string_view bytes) {
     throw user_error("These bytes are not a Ferrule artifact of version 1.");
   }
   bytes.remove_prefix(kMagic.size());
-  Data data;
-  data.manifest = take_part(&bytes);
-  data.source = take_part(&bytes);
-  data.module = take_part(&bytes);
-  Manifest manifest = parse_manifest(data.manifest);
-  if (!bytes.empty() || !matches(manifest.source, data.source) ||
-      (!data.module.empty() && !matches(manifest.module, data.module))) {
+  std::string manifest = take_part(&bytes);
+  std::string source = take_part(&bytes);
+  std::string module = take_part(&bytes);
+  if (!bytes.empty()) throw user_error("The artifact is damaged: something follows it.");
+  return from_parts(std::move(manifest), std::move(source), std::move(module));
+}
+
+Artifact Artifact::from_parts(std::string text, std::string source, std::string module) {
+  const Manifest manifest = parse_manifest(text);
+  if ((!source.empty() && !matches(manifest.source, source)) ||
+      (!module.empty() && !matches(manifest.module, module))) {
     throw user_error(fmt::format("Artifact '{}' is damaged: its content does not match its manifest.", manifest.name));
   }
-  data.key = manifest.key;
-  data.name = manifest.name;
-  return Artifact(std::move(data));
+  return Artifact(Data{manifest.key, manifest.name, std::move(text), std::move(source), std::move(module)});
 }
 
 void save_artifact(const Artifact& artifact, const std::string& path) {
@@ -108,6 +112,10 @@ void save_artifact(const Artifact& artifact, const std::string& path) {
 Artifact open_artifact(const std::string& path) {
   FileStatus status;
   if (FileSystem().status(path, &status) == 0 && status.kind == FileKind::Folder) return open_folder(path);
+  const std::filesystem::path file(path);
+  if (file.extension() == ".so" || file.extension() == ".json") {
+    return open_placed(file.has_parent_path() ? file.parent_path().string() : ".", file.stem().string());
+  }
   std::string bytes;
   if (int error = read_file(path, &bytes)) {
     throw user_error(fmt::format("The artifact '{}' cannot be read: {}.", path, errno_text(error)));

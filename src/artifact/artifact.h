@@ -18,7 +18,7 @@ class Artifact {
   const std::string& key() const { return data_->key; }  // second level, 64 hexadecimal digits
   const std::string& name() const { return data_->name; }
   const std::string& manifest() const { return data_->manifest; }  // portable, canonical JSON
-  const std::string& source() const { return data_->source; }
+  const std::string& source() const { return data_->source; }      // empty where it was not kept with the module
   bool has_module() const { return !data_->module.empty(); }
   const std::string& module() const { return data_->module; }  // empty unless has_module()
 
@@ -30,6 +30,8 @@ class Artifact {
   std::string to_bytes() const;
   // Throws Error(User) where the bytes are no artifact or are damaged, Error(Incompatible) for another version.
   static Artifact from_bytes(std::string_view bytes);
+  // The same from its parts: module and source may be empty. Throws as from_bytes.
+  static Artifact from_parts(std::string manifest, std::string source, std::string module);
 
   bool operator==(const Artifact& other) const { return key() == other.key(); }
 
@@ -44,7 +46,8 @@ class Artifact {
 // Writes the artifact to a file, whole or not at all, over an older file. It should have its module.
 void save_artifact(const Artifact& artifact, const std::string& path);
 
-// Reads a file that save_artifact wrote, or the folder of one entry copied out of a store.
+// Reads a file that save_artifact wrote, the module or the manifest that place_artifact wrote (NAME.so, NAME.json), or
+// the folder of one entry copied out of a store.
 Artifact open_artifact(const std::string& path);
 
 }  // namespace ferrule

@@ -97,6 +97,9 @@ Artifact compile_source(const SourceUnit& unit, const std::string& compiler, con
 Artifact rebuild(const Artifact& artifact, const std::string& compiler, const std::string& include_dir, Store& store,
                  CompileStats* stats, const std::function<void()>& watch) {
   Manifest manifest = parse_manifest(artifact.manifest());
+  if (artifact.source().empty()) {
+    throw Error(ErrorKind::Incompatible, fmt::format("Artifact '{}' was kept without its source.", manifest.name));
+  }
   BuildOptions options = manifest.options;
   options.include_dir = include_dir;
   options.watch = watch;

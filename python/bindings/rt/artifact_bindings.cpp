@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "artifact/compile.h"
+#include "artifact/placement.h"
 #include "artifact/store_archive.h"
 #include "artifact/store_root.h"
 #include "base/cpu.h"
@@ -259,6 +260,17 @@ void bind_value(nb::module_& m) {
           "from_bytes", [](const nb::bytes& bytes) { return Artifact::from_bytes(view_of(bytes)); }, nb::arg("bytes"))
       .def("save", &save_artifact, Unlocked(), nb::arg("path"))
       .def_static("open", &open_artifact, Unlocked(), nb::arg("path"))
+      .def(
+          "place",
+          [](const Artifact& self, const std::string& folder, const std::string& name, bool production,
+             const nb::bytes& log) {
+            const std::string_view text = view_of(log);
+            nb::gil_scoped_release unlocked;
+            place_artifact(self, folder, name, production ? Layout::Production : Layout::Development, text);
+          },
+          nb::arg("folder"), nb::arg("name"), nb::kw_only(), nb::arg("production"), nb::arg("log"),
+          "Writes the files into a folder of the user's: NAME.so, NAME.json and, but for production, NAME.cpp and the "
+          "log.")
       .def("unmet_needs", &unmet_needs, "Why this host cannot run it; empty where it can.")
       .def(
           "module_bytes",

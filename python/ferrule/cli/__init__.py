@@ -139,6 +139,12 @@ def _parser() -> argparse.ArgumentParser:
         "arguments", metavar="ARGUMENT", nargs="*", help="a sample, where there are no annotations"
     )
     compile_.add_argument("-o", "--output", metavar="FILE", help="write the artifact to a file as well")
+    compile_.add_argument(
+        "--folder", metavar="FOLDER", help="also put NAME.so, NAME.json and the sources into a folder"
+    )
+    compile_.add_argument(
+        "--layout", choices=("development", "production"), help="with sources and logs there, or without"
+    )
     compile_.add_argument("--signature", metavar="FILE", help="PROGRAM is C++ text; its signature as JSON")
     _build_options(compile_)
     run = _command(commands, "run", "run", "call a program with arguments from the command line")

@@ -29,7 +29,8 @@ def _source_kernel(options: argparse.Namespace) -> list[tuple[Artifact, dict[str
 
     if options.arguments:
         raise UserValueError("C++ text with a signature takes no sample of arguments.")
-    artifact = compile_source(_text(options.program), Signature.from_json(_text(options.signature)))
+    signature = Signature.from_json(_text(options.signature))
+    artifact = compile_source(_text(options.program), signature, folder=options.folder, layout=options.layout)
     return [(artifact, {})]
 
 
@@ -51,7 +52,10 @@ def _functions(options: argparse.Namespace) -> list[tuple[Artifact, dict[str, An
     sample, named = arguments(options.arguments)
     made = []
     for function in found:
-        made.append((function.compile(*sample, target=options.target, **named), function.stats()))
+        artifact = function.compile(
+            *sample, target=options.target, folder=options.folder, layout=options.layout, **named
+        )
+        made.append((artifact, function.stats()))
     return made
 
 
@@ -82,6 +86,9 @@ def compile(options: argparse.Namespace) -> int:
     rows = [_row(*each) for each in made]
     if options.output:
         rows[0]["output"] = os.path.abspath(options.output)
+    if options.folder:
+        for row, (artifact, _) in zip(rows, made, strict=True):
+            row["path"] = artifact.path
     if options.json:
         print_json(rows)
         return 0
