@@ -12,7 +12,7 @@ import numpy as np
 from ferrule import _rt
 from ferrule.errors import Unsupported
 
-Originals = dict[int, Any]  # what was given, by the id of the ndarray that stands for it
+Originals = dict[int, Any]  # arrays that were given, by the id of the ndarray that stands for each
 
 
 def is_foreign(value: Any) -> bool:
@@ -43,6 +43,8 @@ def as_ndarrays(
 
 def _as_ndarray(fn: Callable[..., Any], name: str, value: Any, originals: Originals) -> Any:
     if not is_foreign(value):
+        if isinstance(value, np.ndarray):
+            originals[id(value)] = value
         return value
     array = _rt._as_array(value, fn.__name__, name)
     if isinstance(array.dtype, str):
@@ -64,16 +66,21 @@ def with_originals(result: Any, originals: Originals) -> Any:
 def like_given(result: Any, given: tuple[Any, ...]) -> Any:
     """A result whose new arrays are of the library that the first foreign array among the arguments is of.
 
-    That library is asked by `from_dlpack`, of its array namespace or its top module; without one they stay ndarrays.
+    That library is asked through the C exchange table of its arrays, else by `from_dlpack`, of its array namespace or its
+    top module; without these they stay ndarrays.
     """
     convert = next((found for value in given if (found := _importer(value)) is not None), None)
     if convert is None:
         return result
     arguments = {id(value) for value in given}
-    return _each(
-        result,
-        lambda item: convert(item) if isinstance(item, np.ndarray) and id(item) not in arguments else item,
-    )
+
+    def changed(item: Any) -> Any:
+        if not isinstance(item, np.ndarray) or id(item) in arguments:
+            return item
+        made = convert(item)
+        return item if made is None else made
+
+    return _each(result, changed)
 
 
 def _importer(value: Any) -> Callable[[Any], Any] | None:
@@ -84,8 +91,15 @@ def _importer(value: Any) -> Callable[[Any], Any] | None:
     module = (
         namespace() if namespace is not None else sys.modules.get(type(value).__module__.partition(".")[0])
     )
-    found: Callable[[Any], Any] | None = getattr(module, "from_dlpack", None)
-    return found
+    by_name: Callable[[Any], Any] | None = getattr(module, "from_dlpack", None)
+    if not hasattr(type(value), "__dlpack_c_exchange_api__"):
+        return by_name
+
+    def take(item: Any) -> Any:
+        made = _rt._hand_over(item, value)
+        return made if made is not None or by_name is None else by_name(item)
+
+    return take
 
 
 def _each(result: Any, change: Callable[[Any], Any]) -> Any:

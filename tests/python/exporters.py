@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+import ferrule as fr
+
 CPU, CUDA, CUDA_HOST, METAL, ROCM_HOST, CUDA_MANAGED = 1, 2, 3, 8, 11, 13
 READ_ONLY, IS_COPIED = 1, 2
 VERSIONED, UNVERSIONED = b"dltensor_versioned", b"dltensor"
@@ -225,10 +227,19 @@ _tables: list[Any] = []  # tables live as long as the process
 
 
 def exchange_capsule(
-    *, borrow: bool = True, major: int = 1, previous: int | None = None, calls: list[str] | None = None
+    *,
+    borrow: bool = True,
+    major: int = 1,
+    previous: int | None = None,
+    calls: list[str] | None = None,
+    adopt: Callable[[np.ndarray[Any, Any]], Any] | None = None,
 ) -> Any:
-    """A table whose functions read Exporter objects, in its capsule; `calls` collects which of them ran."""
+    """A table whose functions read Exporter objects, in its capsule; `calls` collects which of them ran.
+
+    `adopt` makes an object of what is handed over, which it sees as an ndarray; None leaves that entry out.
+    """
     log = calls if calls is not None else []
+    taken = functions_of(fr.Array)[3]
 
     def from_object(obj: Exporter, out: Any) -> int:
         log.append("own")
@@ -240,12 +251,25 @@ def exchange_capsule(
         out[0] = obj.tensor()
         return 0
 
-    own, lent = _FromObject(from_object), _Borrow(lend)
+    def take(managed: int, out: Any) -> int:
+        log.append("take")
+        array = ctypes.c_void_p()
+        assert taken(managed, ctypes.byref(array)) == 0
+        owner = ctypes.cast(array, ctypes.py_object).value
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(owner))
+        assert adopt is not None
+        made = adopt(np.asarray(owner))
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
+        out[0] = id(made)
+        return 0
+
+    own, lent, adopted = _FromObject(from_object), _Borrow(lend), _ToObject(take)
     table = Exchange(
-        major, 3, previous, None, ctypes.cast(own, ctypes.c_void_p), None,
+        major, 3, previous, None, ctypes.cast(own, ctypes.c_void_p),
+        None if adopt is None else ctypes.cast(adopted, ctypes.c_void_p),
         ctypes.cast(lent, ctypes.c_void_p) if borrow else None, None,
     )  # fmt: skip
-    _tables.extend([table, own, lent])
+    _tables.extend([table, own, lent, adopted])
     return _new(ctypes.addressof(table), b"dlpack_exchange_api", None)
 
 

@@ -2,6 +2,7 @@
 #include "../common/errors.h"
 #include "array_object.h"
 #include "call/overlap.h"
+#include "call_target.h"
 #include "foreign_array.h"
 #include "numpy_api.h"
 
@@ -87,6 +88,10 @@ PyMethodDef functions[] = {
      "exchanged."},
     {"_as_array", as_array_named, METH_VARARGS,
      "_as_array(x, function, argument, /)\n--\n\nasarray(x), whose errors name that function and argument."},
+    {"_hand_over", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(hand_over_like)), METH_FASTCALL,
+     "_hand_over(x, like, /)\n--\n\n"
+     "The new ndarray x as an array of the library that `like` is of, through the C exchange table of its type; None "
+     "where\nit has none, or x is read-only."},
     {"_overlaps_itself", overlaps_itself, METH_O,
      "_overlaps_itself(x, /)\n--\n\nWhether a call refuses to write the ndarray, since elements may share memory."},
     {"from_dlpack", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(from_dlpack)),

@@ -81,24 +81,6 @@ Called run_for_results(const Target& target, Fit fit, PyObject* const* given, At
   return {result, result != nullptr ? Outcome::Done : Outcome::Raised};
 }
 
-Called as_given(const Target& target, const Called& called, PyObject* const* given) {
-  const PyObject* result = called.result;
-  if (result == nullptr ||
-      !(PyArray_Check(result) || PyTuple_Check(result) || PyList_Check(result) || PyDict_Check(result)))
-    return called;  // numbers are of no library
-  PyObject* foreign = PyImport_ImportModule("ferrule.foreign");
-  const auto n = static_cast<Py_ssize_t>(target.args.size());
-  PyObject* arguments = foreign != nullptr ? PyTuple_New(n) : nullptr;
-  for (Py_ssize_t i = 0; arguments != nullptr && i < n; ++i)
-    PyTuple_SET_ITEM(arguments, i, Py_NewRef(given[i] != nullptr ? given[i] : Py_None));
-  PyObject* made =
-      arguments != nullptr ? PyObject_CallMethod(foreign, "like_given", "OO", called.result, arguments) : nullptr;
-  Py_XDECREF(arguments);
-  Py_XDECREF(foreign);
-  Py_DECREF(called.result);
-  return {made, made != nullptr ? Outcome::Done : Outcome::Raised};
-}
-
 namespace {
 
 Outcome bind_others(const Target& target, const ArgTarget* own, PyObject* const* given, Attempt& attempt) {

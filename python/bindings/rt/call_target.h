@@ -33,6 +33,9 @@ Called run_involved(const Target& target, Fit fit, PyObject* const* given, Attem
 // The results of a call with arrays of another library, as arrays of that library.
 [[gnu::cold]] Called as_given(const Target& target, const Called& called, PyObject* const* given);
 
+// _hand_over(ndarray, like) of ferrule._rt.
+PyObject* hand_over_like(PyObject* self, PyObject* const* args, Py_ssize_t nargs);
+
 // Keywords in another order, symbols by name, defaults, hidden arrays.
 template <bool kRuns>
 Called call_gathered(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,
