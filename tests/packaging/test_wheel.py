@@ -49,6 +49,18 @@ a = np.arange(3.0)
 artifact.load()(a, 2.5)
 print(json.dumps([artifact.key, a.tolist()]))
 """
+IMPORT = """
+import importlib, sys
+import numpy as np
+import ferrule as fr
+found = importlib.import_module(fr.Artifact.open(sys.argv[1] + "/scale.so").module_name)
+sys.path.insert(0, sys.argv[1])
+import scale
+a = np.arange(3.0)
+found.kernel(a, 2.0)
+scale.kernel(a, 2.0)
+print(found.__file__ == scale.__file__, a.tolist())
+"""
 
 
 def run(command: list, **options) -> str:
@@ -110,7 +122,16 @@ def artifact(installations, tmp_path_factory) -> tuple[Path, str]:
     folder = tmp_path_factory.mktemp("made")
     (folder / "scale.py").write_text(PROGRAM)
     out = run(
-        [installed.bin / "ferrule", "compile", "scale.py", "-o", "scale.artifact", "--json"],
+        [
+            installed.bin / "ferrule",
+            "compile",
+            "scale.py",
+            "-o",
+            "scale.artifact",
+            "--folder",
+            "files",
+            "--json",
+        ],
         cwd=folder,
         env=installed.env,
     )
@@ -157,6 +178,13 @@ def test_an_artifact_loads_without_a_compiler(installations, artifact, version, 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
+def test_every_python_imports_its_file(installations, artifact, version):
+    folder = artifact[0].parent / "files"
+    out = installations(version).python("-c", IMPORT, str(folder), CXX="/nonexistent")
+    assert out.split(maxsplit=1) == ["True", "[0.0, 4.0, 8.0]\n"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 def test_the_same_program_is_the_same_entry(installations, artifact, version):
     file, key = artifact
     out = installations(version).python("-m", "ferrule", "compile", str(file.parent / "scale.py"), "--json")
@@ -170,5 +198,6 @@ def test_a_program_without_python_loads_it(artifact, tmp_path):
     sources = ["-I", ROOT / "src", "-I", ROOT / "include", ROOT / "tests/packaging/run_artifact.cpp"]
     libraries = [build / "libferrule_rt.a", build / "libferrule_fmt.a", "-lmd", "-ldl", "-pthread"]
     run(["c++", "-std=c++20", *sources, *libraries, "-o", tmp_path / "run"])
-    out = run([tmp_path / "run", file], env={"PATH": "/nonexistent"})
-    assert out.split() == [key, "2.5", "5", "7.5"]
+    for path in (file, file.parent / "files" / "scale.so"):
+        out = run([tmp_path / "run", path], env={"PATH": "/nonexistent"})
+        assert out.split() == [key, "2.5", "5", "7.5"]
