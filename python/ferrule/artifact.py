@@ -168,7 +168,7 @@ class Artifact:
         return Artifact(value, place=Place(folder, name.removesuffix(".so")))
 
     def module_bytes(self) -> bytes:
-        """Verified bytes of the shared object."""
+        """Verified bytes of the shared object, of several the one that this host runs."""
         data: bytes = self._value.module_bytes(session.store())
         return data
 
@@ -217,8 +217,7 @@ class Artifact:
             return self._value.by_reference()  # its source can be built again
 
     def _module_size(self) -> int:
-        size: int = json.loads(self.manifest)["files"]["module.so"]["size"]
-        return size
+        return modules_size(json.loads(self.manifest))
 
     @staticmethod
     def from_pickle(data: bytes, sites: Sites = (), form: str = "auto") -> Artifact:
@@ -230,6 +229,11 @@ class Artifact:
 
     def __repr__(self) -> str:
         return f"<Artifact '{self.name}' {self.key[:16]}>"
+
+
+def modules_size(manifest: dict[str, Any]) -> int:
+    """Bytes of the module, or of those of all levels."""
+    return sum(file["size"] for name, file in manifest["files"].items() if name.endswith(".so"))
 
 
 def portable_sites(sites: Sites) -> Sites:

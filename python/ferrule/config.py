@@ -53,7 +53,7 @@ SETTINGS: Mapping[str, Setting] = {
     "cache_limit": Setting(5 << 30, _size, "bytes that the store keeps; None or 'none': no limit"),
     "cache_levels": Setting("", str, "stores that are read after it and never written, separated by ':'"),
     "compiler": Setting(None, _optional, "the C++ compiler; None: CXX, c++, g++, clang++ on PATH"),
-    "target": Setting("native", str, "instruction set", ("native", "baseline")),
+    "target": Setting("native", str, "instruction set", ("native", "baseline", "multi")),
     "build": Setting("release", str, "optimised, or for a debugger", ("release", "debug")),
     "bounds_check": Setting(True, _flag, "check indices that only the run knows"),
     "strict_scalars": Setting(False, _flag, "refuse every conversion of scalar arguments"),

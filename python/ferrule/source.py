@@ -33,7 +33,7 @@ def compile_source(
     """Compile an author's function and return it as an Artifact, from the store where it is there already.
 
     source: one C++ translation unit that defines the function that the signature names; it may include headers and need
-    not know Ferrule. target: 'native' or 'baseline'; build: 'release' or 'debug'; both default to the configuration.
+    not know Ferrule. target: 'native', 'baseline' or 'multi'; build: 'release' or 'debug'; both default to the configuration.
     flags: further words for the compiler, part of the key. standard_library: link libstdc++ and allow exceptions, which
     must not leave the function. time_limit: seconds for the compiler. adapter: 'module:qualname' of a callable that
     `Artifact.load` gives the kernel to and whose result it returns; part of the key. folder, folder_mode, name_collision,

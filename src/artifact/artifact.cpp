@@ -52,7 +52,7 @@ Artifact::Artifact(const Entry& entry, bool keep_module)
                     keep_module ? entry.module : std::string()}) {}
 
 Artifact Artifact::with_module(std::string module) const {
-  if (!matches(parse_manifest(manifest()).module, module)) {
+  if (!has_modules(parse_manifest(manifest()), module)) {
     throw internal_error(fmt::format("The module given to artifact '{}' is not its own.", name()));
   }
   Data data = *data_;
@@ -91,7 +91,7 @@ Artifact Artifact::from_bytes(std::string_view bytes) {
 Artifact Artifact::from_parts(std::string text, std::string source, std::string module) {
   const Manifest manifest = parse_manifest(text);
   if ((!source.empty() && !matches(manifest.source, source)) ||
-      (!module.empty() && !matches(manifest.module, module))) {
+      (!module.empty() && !has_modules(manifest, module))) {
     throw user_error(fmt::format("Artifact '{}' is damaged: its content does not match its manifest.", manifest.name));
   }
   return Artifact(Data{manifest.key, manifest.name, std::move(text), std::move(source), std::move(module)});

@@ -20,7 +20,7 @@ class Artifact {
   const std::string& manifest() const { return data_->manifest; }  // portable, canonical JSON
   const std::string& source() const { return data_->source; }      // empty where it was not kept with the module
   bool has_module() const { return !data_->module.empty(); }
-  const std::string& module() const { return data_->module; }  // empty unless has_module()
+  const std::string& module() const { return data_->module; }  // as Entry's; empty unless has_module()
 
   // The same artifact by value or by reference.
   Artifact with_module(std::string module) const;

@@ -20,9 +20,9 @@ struct SourceUnit {
 };
 
 struct CompileStats {
-  int compiles = 0;  // runs of the compiler
-  int hits = 0;      // found in a store, or made by another thread meanwhile
-  double compiler_seconds = 0;
+  int compiles = 0;             // runs of the compiler
+  int hits = 0;                 // found in a store, or made by another thread meanwhile
+  double compiler_seconds = 0;  // waited for it
   std::string key;
 
   CompileStats& operator+=(const CompileStats& other);
@@ -38,7 +38,8 @@ Artifact compile_source_to_entry(const SourceUnit& unit, const Toolchain& toolch
 Artifact compile_source(const SourceUnit& unit, const std::string& compiler, const BuildOptions& options, Store& store,
                         CompileStats* stats = nullptr);
 
-// The artifact built anew from its own source for this host; `include_dir` and `watch` as in BuildOptions.
+// The artifact built anew from its own source for this host, for its CPU where it lacks what the artifact's target
+// needs; `include_dir` and `watch` as in BuildOptions.
 Artifact rebuild(const Artifact& artifact, const std::string& compiler, const std::string& include_dir, Store& store,
                  CompileStats* stats = nullptr, const std::function<void()>& watch = {});
 
@@ -48,10 +49,12 @@ std::string unmet_needs(const Artifact& artifact);
 struct LoadableModule {
   std::string key;    // of the second level; another one than the artifact's after a rebuild
   std::string bytes;  // verified
+  std::string level;  // of several, the one that it is
 };
 
-// The module's verified bytes, from the first that has them: the store, the artifact itself, the store's read-only
-// levels, `rebuilt` (where given). Throws Error(Incompatible) with all that was tried.
+// The module's verified bytes, of several levels the best one that this host can run, from the first that has them: the
+// store, the artifact itself, the store's read-only levels, `rebuilt` (where given). Throws Error(Incompatible) with
+// all that was tried.
 LoadableModule load_bytes(const Artifact& artifact, Store& store, const std::function<Artifact()>& rebuilt = {});
 
 // The artifact by value: with its module from the store where it has none itself. Throws as load_bytes.

@@ -46,6 +46,15 @@ void collect_stamps(const std::string& root, const std::string& folder, std::map
   }
 }
 
+std::string features_text(const Target& target) {
+  if (target.levels.empty()) return fmt::format("{}", fmt::join(target.features, ","));
+  std::string text;
+  for (const Target& level : target.levels) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", level.name, fmt::join(level.features, ","));
+  }
+  return text;
+}
+
 }  // namespace
 
 Ingredient ingredient(std::string name, std::string_view value) {
@@ -77,7 +86,7 @@ Ingredients entry_ingredients(std::string_view source, std::string_view binding,
           ingredient("compiler identity", toolchain.identity),
           ingredient("flags", fmt::format("{}", fmt::join(flags, "\n"))),
           ingredient("target", fmt::format("{} {}", target.name, target.march)),
-          ingredient("features", fmt::format("{}", fmt::join(target.features, ","))),
+          ingredient("features", features_text(target)),
           ingredient("mode", options.mode),
           ingredient("sanitize", options.sanitize),
           ingredient("runtime headers", runtime_digest),

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "artifact/key.h"
@@ -11,7 +13,7 @@
 namespace ferrule {
 
 inline constexpr char kManifestFile[] = "manifest.json";
-inline constexpr char kModuleFile[] = "module.so";
+inline constexpr char kModuleFile[] = "module.so";  // where there is one
 inline constexpr char kSourceFile[] = "source.cpp";
 inline constexpr char kLogFile[] = "log.txt";
 
@@ -19,7 +21,7 @@ inline constexpr char kLogFile[] = "log.txt";
 struct Entry {
   std::string key;       // of the second level
   std::string manifest;  // portable, canonical JSON
-  std::string module;    // the shared object
+  std::string module;    // the shared object; of several levels, one behind the other, lowest first
   std::string source;
   std::string log;    // the compiler's output; only kept in the store it was built in
   std::string local;  // canonical JSON: the command, seconds and compiler of the build; likewise
@@ -34,6 +36,12 @@ struct ManifestParts {
   std::string triplet;
   std::vector<std::string> features;
   BuildOptions options;  // those in the key: target, mode, sanitize, extra flags, standard library
+  struct Level {
+    std::string name;
+    std::vector<std::string> features;
+    size_t size;  // of its module
+  };
+  std::vector<Level> levels = {};  // of target "multi", lowest first; else there is one module for `features`
 };
 
 std::string make_manifest(const ManifestParts& parts, std::string_view module, std::string_view source);
@@ -50,12 +58,27 @@ struct Manifest {
     int64_t size = 0;
     std::string sha256;
   };
-  File module, source;
+  File source;
+  struct Module {
+    std::string level;                  // empty where there is one
+    std::vector<std::string> features;  // what a host needs to run it
+    File file;
+  };
+  std::vector<Module> modules;  // at least one; lowest level first
 };
 Manifest parse_manifest(const std::string& text);
 
 // True iff `content` has the size and the SHA-256 of `file`.
 bool matches(const Manifest::File& file, std::string_view content);
+
+// True iff `bytes` are the modules of the manifest, one behind the other.
+bool has_modules(const Manifest& manifest, std::string_view bytes);
+
+// The best module for a host with these features (sorted); null where none will run there.
+const Manifest::Module* module_for(const Manifest& manifest, std::span<const std::string> host_features);
+
+// The part of an Entry's `module` that is this one.
+std::string_view bytes_of(const Manifest& manifest, const Manifest::Module& module, std::string_view modules);
 
 // The files of an entry as they lie in a store, manifest.json included.
 std::map<std::string, std::string> files_of(const Entry& entry);

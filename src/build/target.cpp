@@ -83,18 +83,47 @@ void parse_clang(const std::vector<std::string>& words, Target* target) {
   }
 }
 
-const std::vector<std::string>& baseline_features() {
-  static const std::vector<std::string> features = {"avx",   "avx2",   "bmi",  "bmi2",   "f16c",   "fma",  "lzcnt",
-                                                    "movbe", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"};
-  return features;
+// The levels that the x86-64 ABI defines above the first, which no CPU that is in use stops at.
+std::vector<Target> x86_levels() {
+  const std::pair<const char*, std::vector<std::string>> steps[] = {
+      {"x86-64-v2", {"popcnt", "sse3", "sse4.1", "sse4.2", "ssse3"}},
+      {"x86-64-v3", {"avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"}},
+      {"x86-64-v4", {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}},
+  };
+  std::vector<Target> levels;
+  std::vector<std::string> features;
+  for (const auto& [name, added] : steps) {
+    features.insert(features.end(), added.begin(), added.end());
+    std::sort(features.begin(), features.end());
+    levels.push_back({name, name, {fmt::format("-march={}", name)}, features});
+  }
+  return levels;
+}
+
+std::vector<Target> levels_of(const std::string& name, const Toolchain& toolchain) {
+  if (toolchain.triplet.rfind("x86_64", 0) == 0) return x86_levels();
+  if (toolchain.triplet.rfind("aarch64", 0) == 0) return {{"armv8-a", "armv8-a", {"-march=armv8-a"}, {}}};
+  throw unsupported(fmt::format("Target '{}' is not defined for '{}'; use target 'native'.", name, toolchain.triplet));
 }
 
 Target baseline(const Toolchain& toolchain) {
-  if (toolchain.triplet.rfind("x86_64", 0) == 0) {
-    return {"baseline", "x86-64-v3", {"-march=x86-64-v3"}, baseline_features()};
+  for (Target& level : levels_of("baseline", toolchain)) {
+    if (level.name != "x86-64-v3" && level.name != "armv8-a") continue;
+    level.name = "baseline";
+    return level;
   }
-  if (toolchain.triplet.rfind("aarch64", 0) == 0) return {"baseline", "armv8-a", {"-march=armv8-a"}, {}};
-  throw unsupported(fmt::format("Target 'baseline' is not defined for '{}'; use target 'native'.", toolchain.triplet));
+  throw internal_error("No level is the baseline.");
+}
+
+Target multi(const Toolchain& toolchain) {
+  std::vector<Target> levels = levels_of("multi", toolchain);
+  Target target{"multi", "", {}, levels.front().features};
+  for (const Target& level : levels) {
+    target.march += (target.march.empty() ? "" : " ") + level.march;
+    target.flags.insert(target.flags.end(), level.flags.begin(), level.flags.end());
+  }
+  target.levels = std::move(levels);
+  return target;
 }
 
 // What native means depends on the compiler and on the CPU: a home folder may be shared among machines.
@@ -140,8 +169,9 @@ void drop_implied_flags(std::string_view help, Target* target) {
 
 Target resolve_target(const std::string& name, const Toolchain& toolchain, const ProbeCache& cache) {
   if (name == "baseline") return baseline(toolchain);
+  if (name == "multi") return multi(toolchain);
   if (name != "native") {
-    throw user_error(fmt::format("Target '{}' is not known; use 'native' or 'baseline'.", name));
+    throw user_error(fmt::format("Target '{}' is not known; use 'native', 'baseline' or 'multi'.", name));
   }
   const std::string key = cache_key(toolchain);
   if (cache.read) {

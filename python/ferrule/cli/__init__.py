@@ -80,7 +80,9 @@ def _command(
 
 
 def _build_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--target", metavar="NAME", help="instruction set: native (default) or baseline")
+    parser.add_argument(
+        "--target", metavar="NAME", help="instruction set: native (default), baseline or multi"
+    )
     parser.add_argument("--build", choices=("release", "debug"), help="optimised, or for a debugger")
     parser.add_argument(
         "--compiler", metavar="PROGRAM", help="the C++ compiler instead of CXX, c++, g++, clang++"

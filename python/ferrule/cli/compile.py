@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any
 
-from ferrule.artifact import Artifact
+from ferrule.artifact import Artifact, modules_size
 from ferrule.cli.arguments import arguments, functions, is_artifact
 from ferrule.cli.output import print_json, print_table, seconds_text, size_text
 from ferrule.errors import UserValueError
@@ -66,7 +66,7 @@ def _row(artifact: Artifact, stats: dict[str, Any]) -> dict[str, Any]:
         "key": artifact.key,
         "target": manifest["options"]["target"],
         "mode": manifest["options"]["mode"],
-        "bytes": manifest["files"]["module.so"]["size"],
+        "bytes": modules_size(manifest),
     }
     if stats:
         row |= {"compiled": stats["compiles"] > 0, "compiler_seconds": stats["compiler"]}

@@ -28,6 +28,7 @@ TEST(Key, EveryIngredientChangesItAndIsNamed) {
       {"flags", [](Inputs& in) { in.target.flags.push_back("-mno-avx2"); }},
       {"target", [](Inputs& in) { in.target.march = "znver4"; }},
       {"features", [](Inputs& in) { in.target.features = {}; }},
+      {"features", [](Inputs& in) { in.target.levels = {in.target}; }},
       {"mode", [](Inputs& in) { in.options.mode = "debug"; }},
       {"sanitize", [](Inputs& in) { in.options.sanitize = "undefined"; }},
       {"runtime headers", [](Inputs& in) { in.runtime = "rt 2"; }},
@@ -41,6 +42,21 @@ TEST(Key, EveryIngredientChangesItAndIsNamed) {
       named = named || difference.name == name;
     }
     EXPECT_TRUE(named) << name;
+  }
+}
+
+TEST(Key, EachLevelCounts) {
+  Inputs base;
+  const Target low{"low", "low", {"-march=low"}, {"a"}}, high{"high", "high", {"-march=high"}, {"a", "b"}};
+  base.target.levels = {low, high};
+  for (const auto& change : std::vector<std::function<void(std::vector<Target>&)>>{
+           [](std::vector<Target>& levels) { levels.pop_back(); },
+           [](std::vector<Target>& levels) { levels[0].features.clear(); },
+           [](std::vector<Target>& levels) { levels[1].features.push_back("c"); },
+           [](std::vector<Target>& levels) { levels[1].name = "higher"; }}) {
+    Inputs changed = base;
+    change(changed.target.levels);
+    EXPECT_NE(changed.key(), base.key());
   }
 }
 

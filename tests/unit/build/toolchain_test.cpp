@@ -125,6 +125,60 @@ TEST(Target, RealNativeIsExplicit) {
   EXPECT_TRUE(missing_features(target.features).empty());
 }
 
+Toolchain of_triplet(const char* triplet) {
+  Toolchain toolchain;
+  toolchain.triplet = triplet;
+  return toolchain;
+}
+
+TEST(Target, LevelsAreOrderedAndTheSameOnEveryHost) {
+  const Target multi = resolve_target("multi", of_triplet("x86_64-linux-gnu"), {});
+  ASSERT_EQ(multi.levels.size(), 3u);
+  EXPECT_EQ(multi.features, multi.levels[0].features);
+  std::vector<std::string> below;
+  for (const Target& level : multi.levels) {
+    EXPECT_TRUE(std::is_sorted(level.features.begin(), level.features.end()));
+    EXPECT_TRUE(std::includes(level.features.begin(), level.features.end(), below.begin(), below.end()));
+    EXPECT_GT(level.features.size(), below.size());
+    for (const std::string& name : level.features) EXPECT_TRUE(is_told_feature(name)) << name;
+    EXPECT_EQ(level.flags, std::vector<std::string>{"-march=" + level.name});
+    below = level.features;
+  }
+  const Target baseline = resolve_target("baseline", of_triplet("x86_64-linux-gnu"), {});
+  EXPECT_EQ(baseline.name, "baseline");
+  EXPECT_EQ(baseline.march, "x86-64-v3");
+  EXPECT_EQ(baseline.features, multi.levels[1].features);
+  EXPECT_TRUE(baseline.levels.empty());
+  const Target arm = resolve_target("multi", of_triplet("aarch64-linux-gnu"), {});
+  ASSERT_EQ(arm.levels.size(), 1u);
+  EXPECT_EQ(arm.levels[0].march, "armv8-a");
+  for (const char* name : {"multi", "baseline"}) {
+    EXPECT_THROW(resolve_target(name, of_triplet("sparc64-linux-gnu"), {}), Error);
+  }
+}
+
+// What a level is said to need is what its code says of itself.
+TEST(Target, LevelsNeedWhatTheirCodeUses) {
+  const Toolchain toolchain = find_toolchain("", {});
+  for (const Target& level : resolve_target("multi", toolchain, {}).levels) {
+    std::vector<std::string> arguments = level.flags;
+    for (const std::string& word : {std::string("-E"), std::string("-P"), std::string("-x"), std::string("c++"),
+                                    std::string(FERRULE_SOURCE_DIR) + "/include/ferrule/rt/facts.h"}) {
+      arguments.push_back(word);
+    }
+    const std::string text = ask_compiler(toolchain, arguments);
+    std::vector<std::string> uses;
+    for (size_t at = text.find('"'); at != std::string::npos; at = text.find('"', at + 1)) {
+      const size_t end = text.find('"', at + 1);
+      std::string name = text.substr(at + 1, end - at - 1);
+      if (!name.empty() && name.back() == ',') uses.push_back(name.substr(0, name.size() - 1));
+      at = end;
+    }
+    std::sort(uses.begin(), uses.end());
+    EXPECT_EQ(uses, level.features) << level.name;
+  }
+}
+
 TEST(Target, UnknownNamesAreErrors) { EXPECT_THROW(resolve_target("fast", Toolchain{}, {}), Error); }
 
 TEST(Target, ParsesClang) {

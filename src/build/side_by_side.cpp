@@ -1,0 +1,158 @@
+#include "build/side_by_side.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+
+namespace ferrule {
+namespace {
+
+constexpr int64_t kJobBytes = int64_t{400} << 20;  // what a C++ compiler may need
+constexpr int64_t kHeadroomBytes = int64_t{256} << 20;
+
+std::atomic<int> running_compilations = 0;
+
+int usable_cores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+// Bytes that can be had without swapping; -1 where the system does not say.
+int64_t available_memory() {
+  std::ifstream lines("/proc/meminfo");
+  for (std::string name, unit; lines >> name;) {
+    int64_t kilobytes;
+    if (name == "MemAvailable:" && lines >> kilobytes) return kilobytes << 10;
+    std::getline(lines, unit);
+  }
+  return -1;
+}
+
+class Jobs {
+ public:
+  Jobs(int count, const std::function<void(int, const Watch&)>& job, const Watch& watch)
+      : job_(job), watch_(watch), failures_(static_cast<size_t>(count)) {}
+
+  void run() {
+    const int count = static_cast<int>(failures_.size());
+    const int helpers = further_compilations(count - 1, running_compilations.fetch_add(1) + 1);
+    std::vector<std::thread> threads;
+    try {
+      for (int i = 0; i < helpers; ++i) threads.emplace_back([this] { help(); });
+    } catch (const std::system_error&) {
+      // No thread to be had: there is this one.
+    }
+    work([this] { watch_and_stop(); });
+    wait_for(static_cast<int>(threads.size()));
+    for (std::thread& thread : threads) thread.join();
+    --running_compilations;
+    rethrow();
+  }
+
+ private:
+  void work(const Watch& watch) {
+    const int count = static_cast<int>(failures_.size());
+    for (int i; !stopped_ && (i = next_++) < count;) {
+      try {
+        job_(i, watch);
+      } catch (...) {
+        failures_[static_cast<size_t>(i)] = std::current_exception();
+        stopped_ = true;
+      }
+    }
+  }
+
+  void help() {
+    ++running_compilations;
+    work([this] {
+      if (stopped_) throw Interrupted();
+    });
+    --running_compilations;
+    std::lock_guard guard(mutex_);
+    ++ended_;
+    changed_.notify_one();
+  }
+
+  void watch_and_stop() {
+    if (stopped_) throw Interrupted();
+    if (!watch_) return;
+    try {
+      watch_();
+    } catch (...) {
+      interruption_ = std::current_exception();
+      stopped_ = true;
+      throw;
+    }
+  }
+
+  void wait_for(int helpers) {
+    std::unique_lock guard(mutex_);
+    while (!changed_.wait_for(guard, std::chrono::milliseconds(50), [&] { return ended_ == helpers; })) {
+      guard.unlock();
+      try {
+        watch_and_stop();
+      } catch (...) {
+        // Kept by watch_and_stop, or the helpers' own; what is left is to wait for their end.
+      }
+      guard.lock();
+    }
+  }
+
+  // What the caller's watch threw goes before all; then what is no consequence of another failure.
+  void rethrow() {
+    if (interruption_) std::rethrow_exception(interruption_);
+    std::exception_ptr first;
+    for (const std::exception_ptr& failure : failures_) {
+      if (!failure) continue;
+      try {
+        std::rethrow_exception(failure);
+      } catch (const Interrupted&) {
+        continue;
+      } catch (...) {
+        first = failure;
+        break;
+      }
+    }
+    if (first) std::rethrow_exception(first);
+  }
+
+  const std::function<void(int, const Watch&)>& job_;
+  const Watch& watch_;
+  std::vector<std::exception_ptr> failures_;
+  std::exception_ptr interruption_;
+  std::atomic<int> next_ = 0;
+  std::atomic<bool> stopped_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int ended_ = 0;  // helpers
+};
+
+}  // namespace
+
+int further_compilations(int wanted, int running) {
+  const int by_cores = std::min(wanted, usable_cores() - running);
+  if (by_cores <= 0) return 0;
+  const int64_t memory = available_memory();
+  if (memory < 0) return by_cores;
+  // Those that run may have most of their memory before them.
+  return static_cast<int>(std::clamp<int64_t>((memory - kHeadroomBytes) / kJobBytes - running, 0, by_cores));
+}
+
+void run_side_by_side(int count, const std::function<void(int, const Watch&)>& job, const Watch& watch) {
+  Jobs(count, job, watch).run();
+}
+
+}  // namespace ferrule
