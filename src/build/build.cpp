@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/process.h"
 #include "base/sha256.h"
+#include "build/compiler_output.h"
 
 namespace ferrule {
 namespace {
@@ -69,19 +69,6 @@ std::vector<std::string> command_of(const Toolchain& toolchain, const Target& ta
   }
   for (std::string& flag : link_flags(options)) command.push_back(std::move(flag));
   return command;
-}
-
-// The line on which the compiler or linker says what is wrong, else the last line it printed.
-std::string first_error(const std::string& log) {
-  std::istringstream lines(log);
-  std::string last;
-  for (std::string line; std::getline(lines, line);) {
-    for (const char* mark : {"error: ", "undefined reference", "undefined symbol"}) {
-      if (line.find(mark) != std::string::npos) return line;
-    }
-    if (!line.empty()) last = line;
-  }
-  return last.empty() ? "it printed nothing" : last;
 }
 
 // How the process ended, where it did not succeed; empty where it did.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "build/words.h"
 
 namespace ferrule {
 namespace {
@@ -13,42 +14,11 @@ void append(std::vector<std::string>* to, std::initializer_list<const char*> wor
   to->insert(to->end(), words.begin(), words.end());
 }
 
-// Splits as a POSIX shell would split a line without expansions.
-std::vector<std::string> split_shell(const std::string& text) {
-  std::vector<std::string> words;
-  std::string word;
-  char quote = 0;
-  bool open = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (quote == '\'' && c != '\'') {
-      word += c;
-    } else if (c == '\\' && i + 1 < text.size()) {
-      word += text[++i];
-      open = true;
-    } else if (quote && c == quote) {
-      quote = 0;
-    } else if (!quote && (c == '"' || c == '\'')) {
-      quote = c;
-      open = true;
-    } else if (!quote && (c == ' ' || c == '\t' || c == '\n')) {
-      if (open) words.push_back(std::move(word));
-      word.clear();
-      open = false;
-    } else {
-      word += c;
-      open = true;
-    }
-  }
-  if (open) words.push_back(std::move(word));
-  return words;
-}
-
 }  // namespace
 
 std::vector<std::string> environment_flags() {
   const char* text = std::getenv("CXXFLAGS");
-  return text ? split_shell(text) : std::vector<std::string>{};
+  return text ? split_words(text) : std::vector<std::string>{};
 }
 
 std::vector<std::string> code_flags(const Toolchain& toolchain, const Target& target, const BuildOptions& options) {

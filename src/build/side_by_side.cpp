@@ -1,5 +1,6 @@
 #include "build/side_by_side.h"
 
+#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -23,6 +24,9 @@ constexpr int64_t kJobBytes = int64_t{400} << 20;  // what a C++ compiler may ne
 constexpr int64_t kHeadroomBytes = int64_t{256} << 20;
 
 std::atomic<int> running_compilations = 0;
+
+// What the other threads of a process did when it was forked does not go on in the child.
+[[maybe_unused]] const int forgotten_by_children = pthread_atfork(nullptr, nullptr, [] { running_compilations = 0; });
 
 int usable_cores() {
   cpu_set_t set;

@@ -15,6 +15,8 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/sha256.h"
+#include "build/compiler_output.h"
+#include "build/words.h"
 
 namespace ferrule {
 namespace {
@@ -53,20 +55,13 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
-std::vector<std::string> words_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
-  return words;
-}
-
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Splits "ccache g++", but takes a path with spaces whole where it exists.
+// Splits "ccache g++" as a shell would, but takes a path with spaces whole where it exists.
 std::vector<std::string> resolve_command(const std::string& requested) {
   if (std::string whole = find_program(requested); !whole.empty()) return {whole};
-  std::vector<std::string> words = words_of(requested);
-  if (words.size() > 1) {
+  std::vector<std::string> words = split_words(requested);
+  if (!words.empty()) {
     if (std::string program = find_program(words[0]); !program.empty()) {
       words[0] = program;
       return words;
@@ -92,7 +87,7 @@ json stamp_json(const std::string& path) {
 
 std::string cache_key(const std::vector<std::string>& command) {
   Sha256 hash;
-  hash.field("toolchain 1");
+  hash.field("toolchain 2");
   for (const std::string& word : command) hash.field(word);
   return hash.field(stamp_json(command[0]).dump()).hex();
 }
@@ -122,9 +117,11 @@ json ask_who(const std::vector<std::string>& command, const std::function<void()
   const auto ask = [&](const std::string& argument) { return ask_compiler(toolchain, {argument}, watch); };
   const std::string version = ask("--version");
   const std::string triplet = first_line(ask("-dumpmachine"));
+  const bool clang = version.find("clang version") != std::string::npos;
   json programs = json::object();
   programs[command[0]] = stamp_json(command[0]);
-  for (const char* name : {"cc1plus", "as", "ld"}) {
+  // Clang compiles in its driver, which may stand behind a wrapper.
+  for (const char* name : {clang ? "clang" : "cc1plus", "as", "ld"}) {
     std::string path = find_program(first_line(ask(fmt::format("-print-prog-name={}", name))));
     if (!path.empty()) programs[path] = stamp_json(path);
   }
@@ -135,7 +132,7 @@ json ask_who(const std::vector<std::string>& command, const std::function<void()
     identity.field(path).field(stamp.at(2).dump()).field(stamp.at(3).dump());
   }
   return {{"version", first_line(version)},
-          {"clang", version.find("clang") != std::string::npos},
+          {"clang", clang},
           {"triplet", triplet},
           {"programs", programs},
           {"identity", identity.hex()}};
@@ -197,7 +194,7 @@ std::string ask_compiler(const Toolchain& toolchain, const std::vector<std::stri
   if (result.signal != 0 || result.exit_status != 0) {
     throw build_error(fmt::format("The command '{}' failed with {} {}: {}", shown,
                                   result.signal ? "signal" : "exit status",
-                                  result.signal ? result.signal : result.exit_status, first_line(output)));
+                                  result.signal ? result.signal : result.exit_status, first_error(output)));
   }
   return output;
 }

@@ -282,7 +282,11 @@ def test_a_damaged_record_is_a_miss(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"target": "avx"}, ValueError, "'target' is 'avx', but must be one of 'native', 'baseline'."),
+        (
+            {"target": "avx"},
+            ValueError,
+            "'target' is 'avx', but must be one of 'native', 'baseline', 'multi'.",
+        ),
         ({"order": "K"}, ValueError, "'order' is 'K', but must be one of 'C', 'F', 'inner', 'any'."),
         ({"check": 1}, TypeError, "'check' is 1, but must be True or False."),
         ({"recompile_limit": "2"}, TypeError, "'recompile_limit' is '2', but must be an int."),
