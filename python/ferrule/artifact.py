@@ -95,11 +95,11 @@ class Artifact:
 
     @property
     def path(self) -> str | None:
-        """The file of its module in `folder`."""
+        """The file of its module in `folder`; of several levels in a store, the one that this host runs."""
         if self._place is not None:
             return self._place.path
         folder = self.store_folder
-        return None if folder is None else os.path.join(folder, "module.so")
+        return None if folder is None else os.path.join(folder, _module_file(json.loads(self.manifest)))
 
     @property
     def module_name(self) -> str:
@@ -234,6 +234,16 @@ class Artifact:
 def modules_size(manifest: dict[str, Any]) -> int:
     """Bytes of the module, or of those of all levels."""
     return sum(file["size"] for name, file in manifest["files"].items() if name.endswith(".so"))
+
+
+def _module_file(manifest: dict[str, Any]) -> str:
+    """The name in an entry of the module that this host loads, or would if it could."""
+    levels: list[dict[str, Any]] = manifest["needs"].get("levels", [])
+    if not levels:
+        return "module.so"
+    host = set(_rt.host_features())
+    best = [level for level in levels if host.issuperset(level["features"])] or levels
+    return f"module-{best[-1]['name']}.so"
 
 
 def portable_sites(sites: Sites) -> Sites:

@@ -90,8 +90,7 @@ Artifact Artifact::from_bytes(std::string_view bytes) {
 
 Artifact Artifact::from_parts(std::string text, std::string source, std::string module) {
   const Manifest manifest = parse_manifest(text);
-  if ((!source.empty() && !matches(manifest.source, source)) ||
-      (!module.empty() && !has_modules(manifest, module))) {
+  if ((!source.empty() && !matches(manifest.source, source)) || (!module.empty() && !has_modules(manifest, module))) {
     throw user_error(fmt::format("Artifact '{}' is damaged: its content does not match its manifest.", manifest.name));
   }
   return Artifact(Data{manifest.key, manifest.name, std::move(text), std::move(source), std::move(module)});

@@ -1,5 +1,7 @@
 """Target 'multi': one artifact with a module for each level of CPUs, of which each host loads its best."""
 
+import ctypes
+import importlib
 import json
 import os
 import pickle
@@ -71,6 +73,11 @@ def levels(artifact):
 
 def files(root):
     return sorted(path.name for path in root.glob("v1/??/*/module*"))
+
+
+def best_here(artifact):
+    needs = json.loads(artifact.manifest)["needs"]["levels"]
+    return [each["name"] for each in needs if set(each["features"]) <= set(_rt.host_features())][-1]
 
 
 def elsewhere(artifact, *needs):
@@ -176,10 +183,33 @@ def test_each_host_gets_its_best(tmp_path, monkeypatch):
         seen = elsewhere(artifact, *([] if i <= best else ["avx9000"] for i in range(len(LEVELS))))
         assert seen.key == artifact.key
         assert seen.module_bytes() == built[f"module-{level}.so"]
-    told = _rt.host_features()
-    needs = {level["name"]: level["features"] for level in json.loads(artifact.manifest)["needs"]["levels"]}
-    best = [level for level in LEVELS if set(needs[level]) <= set(told)][-1]
-    assert artifact.module_bytes() == built[f"module-{best}.so"]
+    assert artifact.module_bytes() == built[f"module-{best_here(artifact)}.so"]
+
+
+def test_the_file_in_the_store_is_that_of_the_level():
+    artifact = fr.compile_source(SOURCE, TWICE, target="multi")
+    assert Path(artifact.path).read_bytes() == artifact.module_bytes()
+    assert Path(artifact.path).name == f"module-{best_here(artifact)}.so"
+    module = importlib.import_module(artifact.module_name)
+    assert module.artifact == artifact and module.__file__ == artifact.path
+    x = np.ones(1)
+    module.kernel(x)
+    assert x.tolist() == [2]
+
+
+def test_a_file_in_a_folder_has_all_levels(tmp_path, monkeypatch):
+    artifact = fr.compile_source(SOURCE, TWICE, target="multi", folder=tmp_path / "build")
+    file = tmp_path / "build" / "twice.so"
+    assert file.read_bytes() == b"".join(
+        path.read_bytes() for path in sorted((tmp_path / "store").glob("v1/??/*/module*"))
+    )
+    assert ctypes.CDLL(str(file)).ferrule_module_v1  # of the lowest level
+    monkeypatch.setenv("FERRULE_CACHE_DIR", str(tmp_path / "empty"))
+    opened = Artifact.open(file)
+    assert opened == artifact and opened.module_bytes() == artifact.module_bytes()
+    file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(fr.UserError, match="does not match its manifest"):
+        Artifact.open(file)
 
 
 LACKING = """

@@ -49,7 +49,7 @@ def _entry(component: str, name: str) -> tuple[Artifact, str] | None:
         value = each.get(key)
         if value is not None and value.name == name:
             artifact = Artifact(value)
-            return artifact, os.path.join(artifact.store_folder or each.root, "module.so")
+            return artifact, artifact.path or each.root
     return None
 
 
