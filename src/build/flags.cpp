@@ -41,6 +41,9 @@ std::vector<std::string> code_flags(const Toolchain& toolchain, const Target& ta
     if (options.sanitize.empty()) {
       append(&flags, {"-nostdlib", "-Wl,-z,defs"});
     }
+  } else if (toolchain.kind == CompilerKind::Gcc) {
+    // Statics of the standard library's templates would be shared with other modules and keep this one mapped for ever.
+    flags.push_back("-fno-gnu-unique");
   }
   append(&flags, {"-Wl,--build-id=none", "-Wl,--as-needed", "-Wl,-z,noexecstack", "-Wl,-z,relro"});
   if (!options.sanitize.empty()) {

@@ -224,5 +224,15 @@ TEST(Flags, HoldTheNumericalPromises) {
   EXPECT_EQ(flags.back(), "-O1");
 }
 
+TEST(Flags, ModulesWithTheStandardLibraryCanBeUnmapped) {
+  const Target target{"native", "x", {}, {}};
+  for (const CompilerKind kind : {CompilerKind::Gcc, CompilerKind::Clang}) {
+    Toolchain toolchain;
+    toolchain.kind = kind;
+    const std::vector<std::string> flags = code_flags(toolchain, target, {.standard_library = true});
+    EXPECT_EQ(std::count(flags.begin(), flags.end(), "-fno-gnu-unique"), kind == CompilerKind::Gcc);
+  }
+}
+
 }  // namespace
 }  // namespace ferrule
