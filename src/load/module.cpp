@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
@@ -55,8 +56,12 @@ struct Unmap {
   void operator()(void* library) const { dlclose(library); }
 };
 
-// Stays mapped where its descriptor is one of ours; what is refused is unmapped.
-const FrModule* map_library(std::string_view bytes, const std::string& label, uint32_t serial) {
+struct Mapped {
+  std::unique_ptr<void, Unmap> library;
+  const FrModule* descriptor;
+};
+
+Mapped map_library(std::string_view bytes, const std::string& label, uint32_t serial) {
   const UniqueFd file(memfd_create("ferrule-module", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file.get() < 0) throw internal_error(fmt::format("No memory file for a module: {}.", errno_text(errno)));
   write_all(file.get(), bytes);
@@ -72,8 +77,7 @@ const FrModule* map_library(std::string_view bytes, const std::string& label, ui
                 fmt::format("'{}' does not export '{}', so it is not a Ferrule module.", label, FR_MODULE_SYMBOL));
   const auto* descriptor = static_cast<const FrModule*>(symbol);
   check_descriptor(*descriptor, label);
-  library.release();
-  return descriptor;
+  return {std::move(library), descriptor};
 }
 
 std::shared_ptr<const Module> load_labelled(std::string_view bytes, const std::string& digest,
@@ -81,13 +85,42 @@ std::shared_ptr<const Module> load_labelled(std::string_view bytes, const std::s
   Registry& known = registry();
   const std::lock_guard lock(known.mutex);
   if (const auto found = known.by_digest.find(digest); found != known.by_digest.end()) return found->second;
-  const FrModule* descriptor = map_library(bytes, label, known.mapped++);
-  auto module = std::make_shared<const Module>(descriptor, digest);
+  Mapped mapped = map_library(bytes, label, known.mapped++);
+  auto module = std::make_shared<const Module>(mapped.descriptor, digest, mapped.library.get());
   known.by_digest.emplace(digest, module);
+  mapped.library.release();  // stays mapped without an owner
   return module;
 }
 
 }  // namespace
+
+void require_unloadable(const Module& module) {
+  if (module.is_adopted())
+    throw user_error(fmt::format("'{}' cannot be unloaded, because its module was imported; Python keeps what it has "
+                                 "imported until the process ends.",
+                                 module.descriptor().name),
+                     Builtin::Runtime);
+}
+
+bool unload_module(std::shared_ptr<const Module>&& module) {
+  require_unloadable(*module);
+  Registry& known = registry();
+  std::shared_ptr<const Module> last;
+  {
+    const std::lock_guard lock(known.mutex);
+    // This reference and the registry's: who has none can get one from the registry alone.
+    if (module.use_count() > 2) {
+      module.reset();  // under the lock, so that of two threads that end together one sees the other gone
+      return false;
+    }
+    std::atomic_thread_fence(std::memory_order_acquire);  // after what the others did before they let go
+    last = std::move(module);
+    known.by_digest.erase(last->digest());
+  }
+  // Outside of the lock: the module's static objects end here, and its author's code with them.
+  if (dlclose(last->library_) != 0) throw internal_error(fmt::format("A module cannot be unmapped: {}.", dlerror()));
+  return true;
+}
 
 std::shared_ptr<const Module> load_module(std::string_view bytes, const std::string& digest) {
   return load_labelled(bytes, digest, digest.substr(0, 16));
