@@ -85,7 +85,9 @@ class Function(Specialised):
         how = placement.placing()
         if how is not None:
             self._artifacts[index] = placement.placed(self._artifacts[index], how)
-            self._specialisations()[index].artifact = self._artifacts[index]
+            for kernel in self._specialisations():
+                if kernel._number == index:
+                    kernel.artifact = self._artifacts[index]
 
     def _check(self, *args: Any, **kwargs: Any) -> None:
         """All that a call checks, and what it would compile; nothing is run."""
@@ -221,13 +223,15 @@ class Function(Specialised):
             return f"'{self.__name__}' runs as Python: {self._fallback_reason}"
         parts = [
             f"specialisation {index} for {reason}\n{kernel.explain()}"
-            for index, (reason, kernel) in enumerate(zip(self._reasons, self.specialisations, strict=True))
+            for index, (reason, kernel) in enumerate(
+                zip(self._reasons.values(), self.specialisations, strict=True)
+            )
         ]
         return "\n".join(parts) if parts else f"'{self.__name__}' has not been called yet."
 
     def why_recompiled(self) -> list[str]:
         """What the arguments were for which each specialisation was made, in order."""
-        return list((self._inner or self)._reasons)
+        return list((self._inner or self)._reasons.values())
 
     def _checked(self, inner: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """check=True: NumPy runs on copies, then the native code on the arguments; both must agree."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ferrule import _rt
@@ -17,6 +18,9 @@ class Kernel(_rt.Kernel):
 
     artifact: Any = None
     _program: Any = None
+    # A weak reference to the Function that it specialises, and its number there.
+    _function: Callable[[], Any] | None = None
+    _number: int = -1
 
     def safe_call(self, *args: Any, **kwargs: Any) -> Any:
         """The call in a process of its own on shared memory, some milliseconds slower.
@@ -27,6 +31,19 @@ class Kernel(_rt.Kernel):
         from ferrule.safe import safe_call
 
         return safe_call(self, args, kwargs)
+
+    def unload(self) -> bool:
+        """End this handle and, where nothing else uses it, the module in this process.
+
+        The program's state and the workspaces are released as by `finalize`. Every later call is UserRuntimeError; what
+        the kernel tells of itself, its pickle, its artifact and all that calls gave stay. A function that has it as a
+        specialisation makes it again when a call needs it. True: the module's code and data are gone, and loading the
+        artifact maps it anew. False: other handles use the module, so that it stays until the last of them is unloaded
+        too, or this one was unloaded before. Raises UserRuntimeError, and changes nothing, while a call of the handle runs
+        and for what Python has imported; what the program's `exit` reports is raised once all is done.
+        """
+        function = None if self._function is None else self._function()
+        return super().unload() if function is None else bool(function._unload(self, super().unload))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As its artifact: what is loaded from the pickle is a new handle."""

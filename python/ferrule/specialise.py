@@ -75,8 +75,8 @@ class Specialised(_rt.FunctionBase):
         self._lock = threading.RLock()
         self._pending: dict[str, Any] = {}  # by kinds of arguments, with compile='async'
         self._spent = Spent()
-        self._artifacts: list[Artifact] = []
-        self._reasons: list[str] = []
+        self._artifacts: dict[int, Artifact] = {}  # by the numbers of the specialisations
+        self._reasons: dict[int, str] = {}
         self._warm_tried: dict[_Keys, tuple[warm.Record, ...]] = {}
         self._carried: list[Carried] = []
         self._warned_limit = False
@@ -84,7 +84,7 @@ class Specialised(_rt.FunctionBase):
 
     def _find_or_make(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         # Another thread may have made it while this one waited.
-        for index in range(len(self._specialisations())):
+        for index in [*self._artifacts]:
             if self._matches(index, args, kwargs):
                 return index
         if self._is_annotated():
@@ -131,7 +131,7 @@ class Specialised(_rt.FunctionBase):
     def _for_pickle(self) -> list[Carried]:
         """The records of the specialisations and their artifacts, those that another pickle brought among them."""
         with self._lock:
-            artifacts = {artifact.key: artifact for artifact in self._artifacts}
+            artifacts = {artifact.key: artifact for artifact in self._artifacts.values()}
             own = [
                 Carried(keys.call, record, artifacts[record.entry])
                 for keys, records in self._warm_tried.items()
@@ -159,7 +159,7 @@ class Specialised(_rt.FunctionBase):
         made = len(self._specialisations())
         if made < self._options.value("recompile_limit"):
             return
-        reasons = "; ".join(self._reasons)
+        reasons = "; ".join(self._reasons.values())
         text = f"'{self.__name__}' has {made} specialisations, which is its recompile_limit. They were made for: {reasons}."
         if self._options.value("on_recompile_limit") == "error":
             raise UserRuntimeError(text)
@@ -205,7 +205,7 @@ class Specialised(_rt.FunctionBase):
             finish=assembler(record.structure),
             positional_only=positional_only(self._fn),
         )
-        self._remember(Artifact(value, record.sites), kernel, args, kwargs)
+        self._remember(index, Artifact(value, record.sites), kernel, args, kwargs)
         spent.load += time.perf_counter() - start
         spent.hits += 1
         return int(index)
@@ -278,7 +278,7 @@ class Specialised(_rt.FunctionBase):
                 positional_only=positional_only(self._fn),
             )
         )
-        self._remember(Artifact(value, sites), kernel, args, kwargs)
+        self._remember(index, Artifact(value, sites), kernel, args, kwargs)
         return index, self._record(captured, value, statics, sites, settings, overlap_only)
 
     def _record(
@@ -306,11 +306,25 @@ class Specialised(_rt.FunctionBase):
         return warm.Record(value.key, reads, hidden, fixed, sites, identity, overlap_only, captured.structure)
 
     def _remember(
-        self, artifact: Artifact, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, index: int, artifact: Artifact, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         kernel.artifact = artifact
-        self._artifacts.append(artifact)
-        self._reasons.append(argument_kinds(args, kwargs) or "its annotations")
+        kernel._function, kernel._number = weakref.ref(self), index
+        self._artifacts[index] = artifact
+        self._reasons[index] = argument_kinds(args, kwargs) or "its annotations"
+
+    def _unload(self, kernel: Kernel, unload: Callable[[], bool]) -> bool:
+        """Unload a specialisation and forget it, so that a call that needs it makes it again, from its record if it can."""
+        with self._lock:
+            try:
+                return unload()
+            finally:
+                if kernel._number in self._artifacts and kernel not in self._specialisations():
+                    entry = self._artifacts.pop(kernel._number).key
+                    del self._reasons[kernel._number]
+                    for keys, records in [*self._warm_tried.items()]:
+                        if any(record.entry == entry for record in records):
+                            del self._warm_tried[keys]
 
     def _is_annotated(self) -> bool:
         known = self._annotated_here
@@ -323,7 +337,7 @@ class Specialised(_rt.FunctionBase):
 
     def _make_annotated(self, target: str | None = None) -> int:
         if self._artifacts:
-            return 0
+            return next(iter(self._artifacts))
         spent = Spent()
         settings = BuildSettings.current(target or self._options.value("target"))
         keys = self._keys(settings, "annotations")

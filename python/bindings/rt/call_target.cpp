@@ -147,6 +147,7 @@ template Called call_gathered<true>(const Target&, PyObject* const*, Py_ssize_t,
 template Called call_gathered<false>(const Target&, PyObject* const*, Py_ssize_t, PyObject*, Attempt&);
 
 PyObject* call_or_raise(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) try {
+  const InUse in_use(target);
   Attempt attempt(target.plan());
   const Called called = attempt_call<true>(target, args, nargs, kwnames, attempt);
   if (called.outcome == Outcome::Miss) [[unlikely]] {
@@ -160,6 +161,7 @@ PyObject* call_or_raise(const Target& target, PyObject* const* args, Py_ssize_t 
 }
 
 Outcome would_take(const Target& target, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) try {
+  const InUse in_use(target);
   Attempt attempt(target.plan());
   const Outcome outcome = attempt_call<false>(target, args, nargs, kwnames, attempt).outcome;
   attempt.give_back();

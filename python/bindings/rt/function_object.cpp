@@ -1,6 +1,7 @@
 #include "function_object.h"
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "../common/errors.h"
@@ -23,6 +24,7 @@ struct FunctionObject {
   PyObject* weakrefs;
   std::vector<PyObject*>* specialisations;  // owned SpecialisationObjects
   PyObject* current;                        // the one that ran last, borrowed; null where there is none
+  Py_ssize_t next_number;                   // of a specialisation
   bool annotated;                           // one specialisation, whose refusal is the function's own
 };
 
@@ -37,6 +39,7 @@ inline Called try_one(PyObject* specialisation, PyObject* const* args, Py_ssize_
   Py_INCREF(specialisation);
   Called called{nullptr, Outcome::Raised};
   try {
+    const InUse in_use(target_of(specialisation));
     Attempt attempt(target_of(specialisation).plan());
     called = attempt_call<true>(target_of(specialisation), args, nargs, kwnames, attempt);
     if (called.outcome == Outcome::Miss) [[unlikely]]
@@ -130,7 +133,14 @@ void drop_specialisations(FunctionObject* function) {
   std::vector<PyObject*> old;
   old.swap(*function->specialisations);
   function->current = nullptr;
+  for (PyObject* s : old) reinterpret_cast<SpecialisationObject*>(s)->function = nullptr;
   for (PyObject* s : old) Py_DECREF(s);
+}
+
+PyObject* numbered(const FunctionObject* function, Py_ssize_t number) {
+  for (PyObject* s : *function->specialisations)
+    if (reinterpret_cast<SpecialisationObject*>(s)->number == number) return s;
+  return nullptr;
 }
 
 int function_clear(PyObject* self) {
@@ -181,7 +191,9 @@ PyObject* function_add(PyObject* self, PyObject* args, PyObject* kwargs) {
     return nullptr;
   }
   function->current = made;
-  return PyLong_FromSize_t(function->specialisations->size() - 1);
+  reinterpret_cast<SpecialisationObject*>(made)->function = self;
+  reinterpret_cast<SpecialisationObject*>(made)->number = function->next_number;
+  return PyLong_FromSsize_t(function->next_number++);
 }
 
 // A tuple and a dict laid out as a vectorcall passes them. The values are borrowed from both.
@@ -215,20 +227,22 @@ class GivenArguments {
   bool failed_ = false;
 };
 
-// Calls one specialisation and raises its refusal: what Python does with one that it has just made.
+// Calls one specialisation and raises its refusal: what Python does with one that it has just made. Where it was
+// unloaded since, the call begins again.
 PyObject* function_call_one(PyObject* self, PyObject* args) {
   Py_ssize_t index = 0;
   PyObject *positional = nullptr, *named = nullptr;
   if (!PyArg_ParseTuple(args, "nO!O!:_call", &index, &PyTuple_Type, &positional, &PyDict_Type, &named)) return nullptr;
   FunctionObject* function = as_function(self);
-  if (index < 0 || static_cast<size_t>(index) >= function->specialisations->size()) {
+  if (index < 0 || index >= function->next_number) {
     PyErr_SetString(PyExc_IndexError, "There is no such specialisation.");
     return nullptr;
   }
   GivenArguments given(positional, named);
   if (!given.ok()) return nullptr;
-  return call_one((*function->specialisations)[static_cast<size_t>(index)], given.values(), given.count(),
-                  given.names());
+  PyObject* specialisation = numbered(function, index);
+  if (specialisation == nullptr) return PyObject_CallMethod(self, "_miss", "OO", positional, named);
+  return call_one(specialisation, given.values(), given.count(), given.names());
 }
 
 // Whether a call of one specialisation would be accepted; nothing is run.
@@ -238,13 +252,14 @@ PyObject* function_matches(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "nO!O!:_matches", &index, &PyTuple_Type, &positional, &PyDict_Type, &named))
     return nullptr;
   FunctionObject* function = as_function(self);
-  if (index < 0 || static_cast<size_t>(index) >= function->specialisations->size()) {
+  if (index < 0 || index >= function->next_number) {
     PyErr_SetString(PyExc_IndexError, "There is no such specialisation.");
     return nullptr;
   }
   GivenArguments given(positional, named);
   if (!given.ok()) return nullptr;
-  PyObject* specialisation = (*function->specialisations)[static_cast<size_t>(index)];
+  PyObject* specialisation = numbered(function, index);
+  if (specialisation == nullptr) Py_RETURN_FALSE;
   Py_INCREF(specialisation);
   const Outcome outcome = would_take(target_of(specialisation), given.values(), given.count(), given.names());
   Py_DECREF(specialisation);
@@ -295,7 +310,8 @@ PyMethodDef function_methods[] = {
     {"_add", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function_add)), METH_VARARGS | METH_KEYWORDS,
      "_add($self, /, kernel, globals_guard=None, hidden=None, statics=None, defaults=None, overlap_only=False, "
      "finish=None, positional_only=0)\n--\n\n"
-     "Adds a specialisation and returns its number. globals_guard: (dict, cell or object with slots, key, expected)\n"
+     "Adds a specialisation and returns its number, which no other ever has. globals_guard: (dict, cell or object with "
+     "slots, key, expected)\n"
      "each, compared by identity, then by type and value, without `expected` where the key must not be there; hidden: "
      "(dict or cell, key) of each hidden array, fetched at the call; "
      "statics:\n"
@@ -304,9 +320,10 @@ PyMethodDef function_methods[] = {
      "from\n"
      "what the module returns; positional_only: so many leading arguments cannot be given by name."},
     {"_call", function_call_one, METH_VARARGS,
-     "_call($self, index, args, kwargs, /)\n--\n\nCalls one specialisation, and raises where it does not fit."},
+     "_call($self, number, args, kwargs, /)\n--\n\nCalls one specialisation, and raises where it does not fit; _miss() "
+     "where it was unloaded."},
     {"_matches", function_matches, METH_VARARGS,
-     "_matches($self, index, args, kwargs, /)\n--\n\nWhether one specialisation takes a call with these arguments; "
+     "_matches($self, number, args, kwargs, /)\n--\n\nWhether one specialisation takes a call with these arguments; "
      "runs "
      "nothing."},
     {"_clear", function_clear_all, METH_NOARGS, "_clear($self, /)\n--\n\nForgets all specialisations."},
@@ -346,6 +363,15 @@ PyType_Spec function_spec = {"ferrule._rt.FunctionBase", sizeof(FunctionObject),
                              function_slots};
 
 }  // namespace
+
+void forget_specialisation(PyObject* specialisation) {
+  PyObject* self = std::exchange(reinterpret_cast<SpecialisationObject*>(specialisation)->function, nullptr);
+  if (self == nullptr) return;
+  FunctionObject* function = as_function(self);
+  std::erase(*function->specialisations, specialisation);
+  if (function->current == specialisation) function->current = nullptr;
+  Py_DECREF(specialisation);
+}
 
 bool add_function_type(PyObject* module) {
   PyObject* type = PyType_FromModuleAndSpec(module, &function_spec, nullptr);

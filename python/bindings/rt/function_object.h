@@ -7,4 +7,7 @@ namespace ferrule::python {
 
 bool add_function_type(PyObject* module);
 
+// Takes a specialisation out of the function whose list holds it, if any, and drops that reference to it.
+void forget_specialisation(PyObject* specialisation);
+
 }  // namespace ferrule::python

@@ -40,6 +40,7 @@ PyObject* new_kernel(PyTypeObject* type, std::shared_ptr<const Module> module) {
   KernelObject* kernel = as_kernel(self);
   kernel->vectorcall = kernel_call;
   try {
+    kernel->specialisations = new std::vector<PyObject*>;
     kernel->target = new Target;
     if (fill_target(*kernel->target, std::make_shared<Handle>(std::move(module)))) {
       prepare_quick(*kernel->target);
@@ -107,43 +108,63 @@ void kernel_dealloc(PyObject* self) {
     clear_target(*kernel->target);
     delete kernel->target;
   }
+  delete kernel->specialisations;
+  delete kernel->remains;
   PyTypeObject* type = Py_TYPE(self);
   type->tp_free(self);
   Py_DECREF(type);
 }
 
+std::string signature_of(PyObject* self) {
+  const Remains* remains = as_kernel(self)->remains;
+  return remains != nullptr ? remains->signature : signature_text(*plan_of(self).module);
+}
+
 PyObject* kernel_repr(PyObject* self) try {
-  return PyUnicode_FromFormat("<Kernel %s>", signature_text(*plan_of(self).module).c_str());
+  const char* unloaded = as_kernel(self)->remains != nullptr ? ", unloaded" : "";
+  return PyUnicode_FromFormat("<Kernel %s%s>", signature_of(self).c_str(), unloaded);
 } catch (...) {
   raise_current_exception();
   return nullptr;
 }
 
 PyObject* get_signature(PyObject* self, void*) try {
-  return PyUnicode_FromString(signature_text(*plan_of(self).module).c_str());
+  return PyUnicode_FromString(signature_of(self).c_str());
 } catch (...) {
   raise_current_exception();
   return nullptr;
 }
 
-PyObject* get_name(PyObject* self, void*) { return PyUnicode_FromString(plan_of(self).module->name); }
+PyObject* get_name(PyObject* self, void*) {
+  const Remains* remains = as_kernel(self)->remains;
+  return PyUnicode_FromString(remains != nullptr ? remains->name.c_str() : plan_of(self).module->name);
+}
 
 PyObject* get_digest(PyObject* self, void*) {
+  const Remains* remains = as_kernel(self)->remains;
+  if (remains != nullptr) return PyUnicode_FromString(remains->digest.c_str());
   const char* digest = plan_of(self).module->digest;
   return PyUnicode_FromString(digest != nullptr ? digest : "");
 }
 
 PyObject* get_file_digest(PyObject* self, void*) {
-  return PyUnicode_FromString(as_kernel(self)->target->handle->module().digest().c_str());
+  const Remains* remains = as_kernel(self)->remains;
+  return PyUnicode_FromString(
+      (remains != nullptr ? remains->file_digest : as_kernel(self)->target->handle->module().digest()).c_str());
 }
 
 PyObject* get_facts(PyObject* self, void*) {
-  const FrModule& module = *plan_of(self).module;
   PyObject* facts = PyDict_New();
-  for (uint32_t i = 0; facts != nullptr && i < module.n_facts; ++i) {
-    PyObject* value = PyUnicode_FromString(module.facts[i].value);
-    if (value == nullptr || PyDict_SetItemString(facts, module.facts[i].key, value) < 0) Py_CLEAR(facts);
+  const auto add = [&](const char* key, const char* text) {
+    PyObject* value = facts != nullptr ? PyUnicode_FromString(text) : nullptr;
+    if (value == nullptr || PyDict_SetItemString(facts, key, value) < 0) Py_CLEAR(facts);
     Py_XDECREF(value);
+  };
+  if (const Remains* remains = as_kernel(self)->remains) {
+    for (const auto& [key, value] : remains->facts) add(key.c_str(), value.c_str());
+  } else {
+    const FrModule& module = *plan_of(self).module;
+    for (uint32_t i = 0; i < module.n_facts; ++i) add(module.facts[i].key, module.facts[i].value);
   }
   return facts;
 }
@@ -161,6 +182,7 @@ PyObject* get_release_gil(PyObject* self, void*) {
 }
 
 int set_release_gil(PyObject* self, PyObject* value, void*) {
+  if (!require_loaded(self)) return -1;
   ReleaseGil& mode = as_kernel(self)->target->release_gil;
   if (value == Py_True) {
     mode = ReleaseGil::Always;
@@ -179,6 +201,10 @@ int set_release_gil(PyObject* self, PyObject* value, void*) {
 PyObject* kernel_set_sites(PyObject* self, PyObject* sites) {
   PyObject* entries = PySequence_Tuple(sites);
   if (entries == nullptr) return nullptr;
+  if (!require_loaded(self)) {
+    Py_DECREF(entries);
+    return nullptr;
+  }
   try {
     std::vector<ErrorSite> table;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(entries); ++i) {
@@ -205,12 +231,15 @@ PyObject* kernel_init_subclass(PyObject* type, PyObject*) {
 }
 
 PyObject* kernel_call_unwatched(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  if (!require_loaded(self)) return nullptr;  // by a hook of this very call
   return call_or_raise(*as_kernel(self)->target, args, nargs, kwnames);
 }
 
 // The refusal of a call that would be refused, and nothing else.
 PyObject* kernel_check(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) try {
+  if (!require_loaded(self)) return nullptr;
   const Target& target = *as_kernel(self)->target;
+  const InUse in_use(target);
   Attempt attempt(target.plan());
   const GivenBack ended{attempt};
   const Called called = attempt_call<false>(target, args, nargs, kwnames, attempt);
@@ -233,6 +262,7 @@ int set_watched(PyObject* self, PyObject* value, void*) {
 PyObject* get_error_check(PyObject* self, void*) { return PyBool_FromLong(as_kernel(self)->target->error_check); }
 
 int set_error_check(PyObject* self, PyObject* value, void*) {
+  if (!require_loaded(self)) return -1;
   if (value == nullptr || !PyBool_Check(value)) {
     PyErr_SetString(PyExc_TypeError, "'error_check' is True or False.");
     return -1;
@@ -266,6 +296,11 @@ PyMethodDef kernel_methods[] = {
      "one; None takes it back. Size and alignment are checked at each call, which holds the workspaces alone."},
     {"user_call", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(kernel_user_call)), METH_FASTCALL,
      "user_call($self, /, *args)\n--\n\nThe call with arguments in the nested layout of the signature's user_args."},
+    {"unload", kernel_unload, METH_NOARGS,
+     "unload($self, /)\n--\n\nEnds this handle: its state and workspaces are released, and every later call or change "
+     "of it is a UserRuntimeError. True: nothing else used the module, whose code and data are gone. False: others use "
+     "it, so that it stays, or the handle was unloaded before. A UserRuntimeError, with everything as before, while a "
+     "call of the handle runs and for what was imported."},
     {"_set_sites", kernel_set_sites, METH_O,
      "_set_sites($self, sites, /)\n--\n\nLocations and messages, by the numbers that the program's errors carry."},
     {"__init_subclass__", kernel_init_subclass, METH_NOARGS | METH_CLASS, nullptr},

@@ -2,17 +2,28 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "target.h"
 
 namespace ferrule::python {
 
+// What an unloaded kernel still tells of itself.
+struct Remains {
+  std::string name, signature, digest, file_digest;
+  std::vector<std::pair<std::string, std::string>> facts;
+};
+
 struct KernelObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* dict;
   PyObject* weakrefs;
-  Target* target;
-  bool watched;  // by hooks of its own
+  Target* target;                           // without a handle once the kernel is unloaded
+  bool watched;                             // by hooks of its own
+  std::vector<PyObject*>* specialisations;  // borrowed SpecialisationObjects that share the handle
+  Remains* remains;                         // null while the kernel is loaded
 };
 
 // Makes the type and adds it to a module; false with a Python error set.

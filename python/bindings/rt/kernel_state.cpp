@@ -18,20 +18,6 @@ namespace {
 
 const Target& target_of(PyObject* self) { return *reinterpret_cast<KernelObject*>(self)->target; }
 
-// A member of the handle that may wait for other threads, without the interpreter's lock.
-template <class F>
-void unlocked(F member) {
-  std::exception_ptr failed;
-  Py_BEGIN_ALLOW_THREADS;
-  try {
-    member();
-  } catch (...) {
-    failed = std::current_exception();
-  }
-  Py_END_ALLOW_THREADS;
-  if (failed) std::rethrow_exception(failed);
-}
-
 bool names_sizes_alone(const Target& target, Py_ssize_t nargs, PyObject* kwnames) {
   if (nargs != 0) return false;
   const FrModule& module = *target.plan().module;
@@ -158,7 +144,9 @@ std::unique_ptr<Py_buffer> workspace_buffer(const Asked& asked, PyObject* object
 }  // namespace
 
 PyObject* kernel_initialize(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) try {
+  if (!require_loaded(self)) return nullptr;
   const Target& target = target_of(self);
+  const InUse in_use(target);
   Attempt attempt(target.plan());
   const GivenBack ended{attempt};
   std::fill_n(attempt.frame.symbols, target.plan().module->n_symbols, 0);
@@ -172,6 +160,8 @@ PyObject* kernel_initialize(PyObject* self, PyObject* const* args, Py_ssize_t na
 }
 
 PyObject* kernel_finalize(PyObject* self, PyObject*) try {
+  if (!require_loaded(self)) return nullptr;
+  const InUse in_use(target_of(self));
   const std::shared_ptr<Handle> handle = target_of(self).handle;
   unlocked([&] { handle->finalize(); });
   Py_RETURN_NONE;
@@ -181,7 +171,9 @@ PyObject* kernel_finalize(PyObject* self, PyObject*) try {
 }
 
 PyObject* kernel_workspace_sizes(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) try {
+  if (!require_loaded(self)) return nullptr;
   const Target& target = target_of(self);
+  const InUse in_use(target);
   const CallPlan& plan = target.plan();
   std::vector<int32_t> needed;
   for (const WorkspacePlan& w : plan.workspaces)
@@ -204,8 +196,9 @@ PyObject* kernel_workspace_sizes(PyObject* self, PyObject* const* args, Py_ssize
 
 PyObject* kernel_set_workspace(PyObject* self, PyObject* args) try {
   PyObject *name = nullptr, *buffer = nullptr;
-  if (PyArg_ParseTuple(args, "OO:set_workspace", &name, &buffer) == 0) return nullptr;
+  if (PyArg_ParseTuple(args, "OO:set_workspace", &name, &buffer) == 0 || !require_loaded(self)) return nullptr;
   const Target& target = target_of(self);
+  const InUse in_use(target);
   const std::optional<size_t> index = workspace_named(target.plan(), name);
   if (!index.has_value()) return nullptr;
   const Asked asked = {target.plan().module->name, target.plan().workspaces[*index].declared->name};

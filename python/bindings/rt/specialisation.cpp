@@ -1,6 +1,9 @@
 #include "specialisation.h"
 
+#include <algorithm>
+
 #include "../common/errors.h"
+#include "kernel_methods.h"
 #include "quick_call.h"
 
 namespace ferrule::python {
@@ -19,6 +22,7 @@ int specialisation_traverse(PyObject* self, visitproc visit, void* arg) {
 
 int specialisation_clear(PyObject* self) {
   SpecialisationObject* s = as_specialisation(self);
+  if (s->kernel != nullptr) std::erase(*reinterpret_cast<KernelObject*>(s->kernel)->specialisations, self);
   if (s->target != nullptr) clear_target(*s->target);
   Py_CLEAR(s->kernel);
   return 0;
@@ -52,13 +56,16 @@ bool add_specialisation_type(PyObject* module) {
 
 PyObject* make_specialisation(PyObject* kernel, bool exact, bool overlap_only, PyObject* statics, PyObject* defaults,
                               PyObject* globals, PyObject* hidden, PyObject* finish, Py_ssize_t n_positional_only) {
+  if (!require_loaded(kernel)) return nullptr;
   PyObject* self = specialisation_type->tp_alloc(specialisation_type, 0);
   if (self == nullptr) return nullptr;
   SpecialisationObject* s = as_specialisation(self);
   s->kernel = Py_NewRef(kernel);
   try {
     s->target = new Target;
+    reinterpret_cast<KernelObject*>(kernel)->specialisations->push_back(self);
     const Target& own = *reinterpret_cast<KernelObject*>(kernel)->target;
+    const InUse in_use(own);
     s->target->exact = exact;
     s->target->overlap_only = overlap_only;
     s->target->n_positional_only = n_positional_only;

@@ -8,7 +8,9 @@ namespace ferrule::python {
 // A Python object so that a call can keep it alive while another thread clears the Function's list.
 struct SpecialisationObject {
   PyObject_HEAD PyObject* kernel;
-  Target* target;  // shares the kernel's handle
+  Target* target;      // shares the kernel's handle
+  PyObject* function;  // whose list holds it, borrowed; null where none does
+  Py_ssize_t number;   // among all that the function has ever had
 };
 
 bool add_specialisation_type(PyObject* module);

@@ -248,6 +248,7 @@ void clear_target(Target& target) {
   std::swap(old, target);
   target.handle = old.handle;
   target.cached_plan = old.cached_plan;
+  target.uses = old.uses;
   const auto drop = [](Variable& v) {
     Py_XDECREF(v.container);
     Py_XDECREF(v.key);

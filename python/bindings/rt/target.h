@@ -110,10 +110,26 @@ struct Target {
   QuickTarget quick;
 
   const CallPlan* cached_plan = nullptr;  // of the handle
+  // Calls and other uses that Python code can see unfinished: see InUse. Quick calls are none, they run no Python code
+  // and keep the interpreter's lock.
+  mutable int64_t uses = 0;
   const FrHost* host = nullptr;
   PyTypeObject* array_type = nullptr;  // numpy.ndarray, without the way through NumPy's table
 
   const CallPlan& plan() const { return *cached_plan; }
+};
+
+// Something that reads the target's plan or runs its module while Python code may run, in another thread or in this
+// one. Under the interpreter's lock, at both ends.
+class InUse {
+ public:
+  explicit InUse(const Target& target) : target_(target) { ++target_.uses; }
+  ~InUse() { --target_.uses; }
+  InUse(const InUse&) = delete;
+  InUse& operator=(const InUse&) = delete;
+
+ private:
+  const Target& target_;
 };
 
 // Fills a target for `handle`: names, descriptors, and literals of the descriptor as defaults and fixed values. False
@@ -125,7 +141,7 @@ bool fill_target(Target& target, std::shared_ptr<Handle> handle);
 // (dict or cell, key) in the order of the hidden arguments (null: none). False with a Python error set.
 bool specialise_target(Target& target, PyObject* statics, PyObject* defaults, PyObject* globals, PyObject* hidden);
 
-// For the garbage collector.
+// For the garbage collector; the handle and the uses stay.
 int traverse_target(const Target& target, visitproc visit, void* arg);
 void clear_target(Target& target);
 

@@ -91,7 +91,9 @@ class Layout {
 }  // namespace
 
 PyObject* kernel_user_call(PyObject* self, PyObject* const* args, Py_ssize_t nargs) try {
+  if (!require_loaded(self)) return nullptr;
   const Target& target = *reinterpret_cast<KernelObject*>(self)->target;
+  const InUse in_use(target);
   const FrModule& module = *target.plan().module;
   if (module.n_user_args == 0) {
     raise_from(
