@@ -494,15 +494,31 @@ def test_pickles_and_copies_travel_as_the_artifact(plain: Any) -> None:
     gc.collect()
 
 
-def test_a_parallel_kernel_is_unloaded_between_its_runs() -> None:
-    @fr.program
-    def scaled(a: Any) -> Any:
-        return a * 3.0 + a
+def test_a_parallel_kernel_is_unloaded_between_its_runs_alone() -> None:
+    source = """
+    int32_t body(void* closure, int64_t lo, int64_t hi, int32_t) {
+      for (int64_t i = lo; i < hi; ++i)
+        if (auto called = (*static_cast<Callback<void(int64_t)>*>(closure))(i); !called) return called.status;
+      return FR_OK;
+    }
+    void region(Callback<void(int64_t)> f, long n) { f.parallel_for(n, 1, body, &f); }
+    """
+    args = [
+        fr.Arg("f", kind="callback", params=[fr.Arg("i", kind="scalar", dtype="int64")]),
+        fr.Arg("n", kind="scalar", dtype="int64"),
+    ]
+    artifact, seen = fr.compile_source(AUTHOR + source, fr.Signature("region", args)), []
 
-    a = np.ones(1 << 20)
+    def attempt(i: int) -> None:
+        with pytest.raises(UserRuntimeError, match="while a call of it runs"):
+            kernel.unload()
+        seen.append(i)
+
     for _ in range(5):
-        assert scaled(a).sum() == 4 << 20
-        (kernel,) = scaled.specialisations
+        kernel = artifact.load()
+        kernel(attempt, 40)
+        assert sorted(seen) == list(range(40))
+        seen.clear()
         assert kernel.unload() is True
 
 
