@@ -127,6 +127,14 @@ def shards() -> list[Shard]:
             {"FERRULE_FUZZ": "long"},
             extra=True,
         ),
+        Shard(
+            "many kernels",
+            "fuzz",
+            600,
+            pytest("tests/process/test_in_one_process.py", UNTIMED, workers=1),
+            {"FERRULE_FUZZ": "long"},
+            extra=True,
+        ),
         Shard("clang-tidy", "tidy", 900, python("tools/tidy.py"), extra=True),
     ]
 
