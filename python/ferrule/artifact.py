@@ -131,9 +131,11 @@ class Artifact:
         it, it is built again from its source unless `rebuild` is False. Raises IncompatibleArtifact with all that was
         tried, UserValueError for an adapter that this process cannot import.
         """
-        adapter = None if self.adapter is None else _adapter(self.name, self.adapter)
-        kernel = self._kernel(rebuild)
-        return kernel if adapter is None else adapter(kernel)
+        adapted = self._adapter()
+        return adapted(self._kernel(rebuild))
+
+    def _adapter(self) -> Callable[[Kernel], Any]:
+        return (lambda kernel: kernel) if self.adapter is None else _adapter(self.name, self.adapter)
 
     def _kernel(self, rebuild: bool = True) -> Kernel:
         if self.device != "cpu":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ferrule import _rt
-from ferrule.errors import UserError, UserValueError
+from ferrule.errors import UserError, UserRuntimeError, UserValueError
 
 
 class Kernel(_rt.Kernel):
@@ -21,6 +21,7 @@ class Kernel(_rt.Kernel):
     # A weak reference to the Function that it specialises, and its number there.
     _function: Callable[[], Any] | None = None
     _number: int = -1
+    _imported: bool = False  # by `import`, which keeps what it has
 
     def safe_call(self, *args: Any, **kwargs: Any) -> Any:
         """The call in a process of its own on shared memory, some milliseconds slower.
@@ -42,6 +43,11 @@ class Kernel(_rt.Kernel):
         too, or this one was unloaded before. Raises UserRuntimeError, and changes nothing, while a call of the handle runs
         and for what Python has imported; what the program's `exit` reports is raised once all is done.
         """
+        if self._imported:
+            raise UserRuntimeError(
+                f"'{self.name}' cannot be unloaded, because its module was imported; Python keeps what it has imported until"
+                " the process ends."
+            )
         function = None if self._function is None else self._function()
         return super().unload() if function is None else bool(function._unload(self, super().unload))
 

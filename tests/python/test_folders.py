@@ -338,6 +338,16 @@ def test_entries_of_the_store_are_imported_by_key() -> None:
         importlib.import_module(f"ferrule.generated.k{'0' * 64}.f")
 
 
+def test_what_is_imported_is_not_unloaded(here: Path) -> None:
+    artifact = scaled(2.0).compile(X, folder=here)
+    kernel = module_of(artifact).kernel
+    with pytest.raises(
+        UserRuntimeError, match=r"^'f' cannot be unloaded, because its module was imported; Python keeps"
+    ):
+        kernel.unload()
+    assert artifact.load().unload() is False and kernel(X).tolist() == [0.0, 2.0, 4.0]
+
+
 def test_an_import_of_what_was_replaced_fails_loudly(here: Path) -> None:
     old = scaled(2.0).compile(X, folder=here)
     module = module_of(old)

@@ -75,7 +75,9 @@ class _Loader(importlib.abc.Loader):
         if module.__name__ in _imported:
             return
         module.artifact = self.artifact  # type: ignore[attr-defined]
-        module.kernel = self.artifact.load()  # type: ignore[attr-defined]
+        adapted, kernel = self.artifact._adapter(), self.artifact._kernel()
+        kernel._imported = True
+        module.kernel = adapted(kernel)  # type: ignore[attr-defined]
         module.__file__ = self.path
         _imported[module.__name__] = _Imported(self.artifact.key, self.path, module)
 
