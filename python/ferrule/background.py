@@ -14,31 +14,10 @@ from collections.abc import Callable, Iterator
 
 from ferrule import _rt, session
 
-JOB_BYTES = 400 << 20  # what a C++ compiler may need
-HEADROOM_BYTES = 256 << 20  # what is left for everything else
-
 Job = Callable[[_rt.Stop], None]
 
 # Held while modules are imported: a fork meanwhile would leave them half imported in the child, for ever.
 _importing = threading.RLock()
-
-
-def usable_cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def available_memory() -> int | None:
-    """Bytes that can be had without swapping, by the system and by the control group; None where nothing says it."""
-    found = []
-    with contextlib.suppress(OSError, ValueError, StopIteration), open("/proc/meminfo") as lines:
-        found.append(next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")))
-    # The system's own group has no such files, and most groups have no limit but 'max'.
-    with contextlib.suppress(OSError, ValueError, StopIteration), open("/proc/self/cgroup") as lines:
-        group = "/sys/fs/cgroup" + next(line[3:].strip() for line in lines if line.startswith("0::"))
-        with open(f"{group}/memory.max") as most, open(f"{group}/memory.current") as current:
-            found.append(int(most.read()) - int(current.read()))
-    return min(found, default=None)
 
 
 def _in_worker_process() -> bool:
@@ -51,9 +30,9 @@ def parallel_limit(running: int) -> int:
     """How many compilations may run at once, where `running` do now; at least 1."""
     if _in_worker_process():
         return 1
-    memory = available_memory()
-    by_memory = usable_cores() if memory is None else running + (memory - HEADROOM_BYTES) // JOB_BYTES
-    return max(1, min(usable_cores(), by_memory))
+    cores, memory = _rt.usable_cores(), _rt.available_memory()
+    by_memory = cores if memory is None else running + (memory - _rt.HEADROOM_BYTES) // _rt.COMPILER_BYTES
+    return max(1, min(cores, by_memory))
 
 
 class _State:
@@ -102,7 +81,7 @@ def submit(job: Job) -> bool:
             threading._register_atexit(_end)  # type: ignore[attr-defined]
             state.watches_end = True
         state.queue.append(job)
-        if state.threads >= usable_cores():
+        if state.threads >= _rt.usable_cores():
             return True
         state.threads += 1
         try:

@@ -1,49 +1,27 @@
 #include "build/side_by_side.h"
 
 #include <pthread.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
-#include <fstream>
 #include <mutex>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "base/error.h"
+#include "base/resources.h"
 
 namespace ferrule {
 namespace {
-
-constexpr int64_t kJobBytes = int64_t{400} << 20;  // what a C++ compiler may need
-constexpr int64_t kHeadroomBytes = int64_t{256} << 20;
 
 std::atomic<int> running_compilations = 0;
 
 // What the other threads of a process did when it was forked does not go on in the child.
 [[maybe_unused]] const int forgotten_by_children = pthread_atfork(nullptr, nullptr, [] { running_compilations = 0; });
-
-int usable_cores() {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
-
-// Bytes that can be had without swapping; -1 where the system does not say.
-int64_t available_memory() {
-  std::ifstream lines("/proc/meminfo");
-  for (std::string name, unit; lines >> name;) {
-    int64_t kilobytes;
-    if (name == "MemAvailable:" && lines >> kilobytes) return kilobytes << 10;
-    std::getline(lines, unit);
-  }
-  return -1;
-}
 
 class Jobs {
  public:
@@ -152,7 +130,7 @@ int further_compilations(int wanted, int running) {
   const int64_t memory = available_memory();
   if (memory < 0) return by_cores;
   // Those that run may have most of their memory before them.
-  return static_cast<int>(std::clamp<int64_t>((memory - kHeadroomBytes) / kJobBytes - running, 0, by_cores));
+  return static_cast<int>(std::clamp<int64_t>((memory - kHeadroomBytes) / kCompilerBytes - running, 0, by_cores));
 }
 
 void run_side_by_side(int count, const std::function<void(int, const Watch&)>& job, const Watch& watch) {

@@ -11,7 +11,7 @@ import pytest
 from gated_compiler import GatedCompiler, python
 
 import ferrule as fr
-from ferrule import background
+from ferrule import _rt
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_a_function_that_is_gone_is_not_compiled(compiler, monkeypatch):
     def plain(a):
         return a + 1.0
 
-    monkeypatch.setattr(background, "usable_cores", lambda: 1)
+    monkeypatch.setattr(_rt, "usable_cores", lambda: 1)
     blocker = fr.program(plain, compile="async")
     blocker(np.ones(1))
     compiler.wait_for_start()

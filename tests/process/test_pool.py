@@ -13,7 +13,7 @@ import pytest
 from gated_compiler import GatedCompiler, python
 
 import ferrule as fr
-from ferrule import background, errors
+from ferrule import _rt, background, errors
 
 HERE = os.path.dirname(__file__)
 SAMPLES = {
@@ -300,17 +300,17 @@ def test_first_call_from_many_threads_compiles_and_loads_once(tmp_path, monkeypa
 
 
 def test_as_many_at_once_as_cores_and_memory_allow(monkeypatch):
-    monkeypatch.setattr(background, "usable_cores", lambda: 4)
+    monkeypatch.setattr(_rt, "usable_cores", lambda: 4)
     for free_jobs, running, expected in [(100, 0, 4), (2, 0, 2), (2, 1, 3), (0, 1, 1), (0, 0, 1), (-5, 3, 1)]:
-        free = background.HEADROOM_BYTES + free_jobs * background.JOB_BYTES
-        monkeypatch.setattr(background, "available_memory", lambda free=free: free)
+        free = _rt.HEADROOM_BYTES + free_jobs * _rt.COMPILER_BYTES
+        monkeypatch.setattr(_rt, "available_memory", lambda free=free: free)
         assert background.parallel_limit(running) == expected
-    monkeypatch.setattr(background, "available_memory", lambda: None)
+    monkeypatch.setattr(_rt, "available_memory", lambda: None)
     assert background.parallel_limit(0) == 4
 
 
 def test_available_memory_is_what_the_system_says():
-    assert 0 < background.available_memory() < 1 << 50
+    assert 0 < _rt.available_memory() < 1 << 50
 
 
 @pytest.mark.parametrize("name", errors.__all__)

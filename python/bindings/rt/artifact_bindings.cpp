@@ -17,6 +17,7 @@
 #include "artifact/store_root.h"
 #include "base/cpu.h"
 #include "base/error.h"
+#include "base/resources.h"
 #include "base/sha256.h"
 #include "interruption.h"
 
@@ -345,6 +346,16 @@ void bind_artifact(nb::module_& m) {
         "Digest of who the C++ compiler is (`compiler`, else CXX, else PATH); empty where none can be used.");
   m.def("describe_toolchain", &describe_toolchain, nb::arg("compiler"), nb::arg("target"), nb::arg("store"),
         "Who the C++ compiler is and what the target means to it. Raises BuildError where none can be used.");
+  m.def("usable_cores", &usable_cores, "Cores that this process may use.");
+  m.def(
+      "available_memory",
+      []() -> std::optional<int64_t> {
+        const int64_t bytes = available_memory();
+        return bytes < 0 ? std::nullopt : std::optional(bytes);
+      },
+      "Bytes that can be had without swapping, by the system and by the control group; None where nothing says it.");
+  m.attr("COMPILER_BYTES") = kCompilerBytes;
+  m.attr("HEADROOM_BYTES") = kHeadroomBytes;
   m.def("host_features", &host_features, "The CPU features of this host, by the compilers' names.");
   m.def(
       "digest_of", [](const Pairs& pairs) { return digest_of(ingredients_of(pairs)); }, nb::arg("ingredients"),
