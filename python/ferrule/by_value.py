@@ -189,6 +189,7 @@ def _definition(fn: types.FunctionType) -> Any:
     from ferrule.capture import source
     from ferrule.capture.errors import Abort
     from ferrule.capture.likeness import class_of
+    from ferrule.capture.private_names import write_out
 
     try:
         node: Any = source.definition(fn)
@@ -207,32 +208,7 @@ def _definition(fn: types.FunctionType) -> Any:
         argument.annotation = None
     if isinstance(node, ast.FunctionDef):
         node.decorator_list, node.returns = [], None
-    owner = class_of(fn)
-    return node if owner is None else _Mangled(owner).visit(node)
-
-
-class _Mangled(ast.NodeTransformer):
-    """Private names as the body of a class has them, since the text will be read outside of it."""
-
-    def __init__(self, owner: str) -> None:
-        self._owner = owner
-
-    def _mangle(self, name: str) -> str:
-        private = name.startswith("__") and not name.endswith("__") and "." not in name
-        return f"_{self._owner}{name}" if private else name
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        node.id = self._mangle(node.id)
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.Attribute:
-        self.generic_visit(node)
-        node.attr = self._mangle(node.attr)
-        return node
-
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        node.arg = self._mangle(node.arg)
-        return node
+    return write_out(node, class_of(fn))  # the text will be read outside of the class
 
 
 def _compiled(text: str) -> types.CodeType:

@@ -16,6 +16,7 @@ from typing import Any
 
 from . import errors
 from .likeness import FUTURE, class_of, make_arguments, make_function
+from .private_names import write_out
 from .rewriter import DISPATCHER, PIECE, Rewriter
 from .source import definition
 
@@ -63,8 +64,9 @@ def _make_template(fn: FunctionType) -> Template | None:
     node = definition(fn)
     if node is None:
         return None
+    node = write_out(node, class_of(fn))
     code = fn.__code__
-    rewriter = Rewriter(class_of(fn))
+    rewriter = Rewriter()
     inner: ast.expr | ast.stmt
     if isinstance(node, ast.Lambda):
         inner = rewriter.lambda_(node, None)

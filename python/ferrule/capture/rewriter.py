@@ -1,6 +1,6 @@
 """The syntax tree of a function with its control flow, calls and loads routed to the dispatcher.
 
-Works on one function and those nested in it. The bodies of regions become functions ("pieces") that declare the names
+Works on one function, whose private names are written out, and those nested in it. The bodies of regions become functions ("pieces") that declare the names
 they share with the function around them nonlocal; names that are not live at the ends of a piece are its own. New parts
 of a node have no place of their own: the caller gives them that of the node (ast.fix_missing_locations).
 """
@@ -45,8 +45,7 @@ class _Function:
 class Rewriter(ast.NodeTransformer):
     """Rewrites statements and expressions of one function, and of those nested in it."""
 
-    def __init__(self, class_name: str | None) -> None:
-        self.class_name = class_name
+    def __init__(self) -> None:
         self.function_: _Function
         self.pieces = 0
         self.comprehension: list[frozenset[str]] = []
@@ -386,7 +385,6 @@ class Rewriter(ast.NodeTransformer):
         return self._route("bound", [self._operand(_load(name), where), ast.Constant(name)], where)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
-        node.attr = self._mangled(node.attr)
         path = _path(node)
         if isinstance(node.ctx, ast.Load) and path is not None and self._is_outside(path.partition(".")[0]):
             return self._route("load", [node, ast.Constant(path)], node)
@@ -400,11 +398,6 @@ class Rewriter(ast.NodeTransformer):
         if any(name in bound for bound in self.comprehension) or name.startswith(_OWN):
             return False
         return not self.function_.is_local(name)
-
-    def _mangled(self, name: str) -> str:
-        if self.class_name and name.startswith("__") and not name.endswith("__"):
-            return f"_{self.class_name}{name}"
-        return name
 
 
 def _binds(node: ast.AST) -> bool:
