@@ -114,6 +114,7 @@ class Function(Specialised):
     ) -> Artifact:
         """The artifact for a sample of arguments; without one, for the annotations. Nothing is run.
 
+        It is compiled as options and configuration say now; calls keep the specialisations that were made for them before.
         adapter: 'module:qualname' of a callable that `Artifact.load` gives the kernel to, and whose result it returns.
         folder, or folder_mode with the setting build_folder: where the files are also put for others to find, see
         docs/folders.md, with what name_collision, reuse_loaded and layout do there. An argument of the function with the
@@ -138,7 +139,7 @@ class Function(Specialised):
                 if sample or sample_kw:
                     raise UserTypeError(f"'{self.__name__}' is annotated, so compile() takes no sample.")
                 if is_own:
-                    return self._artifacts[self._make_annotated()]
+                    return self._artifact_for((), {})
                 from ferrule import capture
 
                 captured = capture.capture_annotated(self._fn, self._options.for_capture())
@@ -150,7 +151,7 @@ class Function(Specialised):
                     ' such as a: fr.float64["N", "M"].'
                 )
             if is_own:
-                return self._artifacts[self._find_or_make(sample, sample_kw)]
+                return self._artifact_for(sample, sample_kw)
             from ferrule import capture
 
             return self._compile_only(

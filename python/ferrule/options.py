@@ -82,8 +82,17 @@ class Options:
             arguments_may_alias=arguments_may_alias,
         )
 
+    def facts(self) -> dict[str, str]:
+        """What of the options changes a capture or a binding, by name."""
+        names = ("bounds_check", "strict_scalars")
+        return {
+            "static": ", ".join(self.static),
+            "order": str(self.order),
+            **{name: str(self.value(name)) for name in names},
+        }
+
     def text(self) -> str:
-        """What of the options changes a capture or a binding, for the key of a warm record."""
+        """The same as one text, for the key of a warm record."""
         return repr((self.static, self.order, self.value("bounds_check"), self.value("strict_scalars")))
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ferrule import _rt, carried, collector, session, warm
 from ferrule.artifact import Artifact
+from ferrule.builds import Build
 from ferrule.carried import Carried
 from ferrule.config import setting, validate
 from ferrule.dtypes import is_annotated
@@ -21,12 +22,14 @@ from ferrule.options import Options
 from ferrule.results import assembler
 from ferrule.session import BuildSettings, Spent
 from ferrule.variables import (
+    Guard,
     bound_arguments,
     default_guards,
     defaults_of,
     guards_of,
     holder_guards,
     positional_only,
+    unchanged,
     variable,
 )
 
@@ -57,8 +60,10 @@ class Specialised(_rt.FunctionBase):
     __slots__ = (
         "_annotated_here",
         "_artifacts",
+        "_builds",
         "_carried",
         "_fn",
+        "_guards",
         "_lock",
         "_options",
         "_reasons",
@@ -76,6 +81,8 @@ class Specialised(_rt.FunctionBase):
         self._pending: dict[str, Any] = {}  # by kinds of arguments, with compile='async'
         self._spent = Spent()
         self._artifacts: dict[int, Artifact] = {}  # by the numbers of the specialisations
+        self._builds: dict[int, Build] = {}
+        self._guards: list[Guard] = []  # of the specialisation that an annotated function has
         self._reasons: dict[int, str] = {}
         self._warm_tried: dict[_Keys, tuple[warm.Record, ...]] = {}
         self._carried: list[Carried] = []
@@ -108,6 +115,40 @@ class Specialised(_rt.FunctionBase):
             self._keep(keys, (*self._warm_tried.get(keys, ()), record))
         self._finish(spent)
         return index
+
+    def _artifact_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Artifact:
+        """What such a call runs, as options and configuration make it now; calls keep the specialisations that there are."""
+        settings = BuildSettings.current(self._options.value("target"))
+        now = Build.current(self._options, settings)
+        annotated = self._is_annotated()
+        fitting = [index for index in self._artifacts if annotated or self._matches(index, args, kwargs)]
+        for index in fitting:
+            if self._builds[index].gives_the_same(now) and (not annotated or unchanged(self._guards)):
+                return self._artifacts[index]
+        if fitting:
+            return self._compile_besides(args, kwargs, settings)
+        return self._artifacts[self._make_annotated() if annotated else self._find_or_make(args, kwargs)]
+
+    def _compile_besides(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: BuildSettings
+    ) -> Artifact:
+        """The artifact of a specialisation that calls do not use, recorded for processes that are configured so."""
+        spent = Spent()
+        annotated = self._is_annotated()
+        captured, overlapping = self._captured(args, kwargs, settings, spent)
+        value = self._built(captured, settings, spent)
+        sites = tuple(session.site_table(captured.program.sites))
+        record = self._record(
+            captured, value, sites, _rt.toolchain_identity(settings.compiler, session.store()), overlapping
+        )
+        kinds = "annotations" if annotated else recordable_kinds(args, kwargs)
+        keys = None if kinds is None else self._keys(settings, kinds)
+        if keys is not None and record is not None:
+            known = warm.from_json(session.store().read_warm(keys.record) or "")
+            if record not in known:
+                session.store().write_warm(keys.record, warm.to_json((*known, record)))
+        self._finish(spent)
+        return Artifact(value, sites)
 
     def _keys(self, settings: BuildSettings, kinds: str) -> _Keys | None:
         """What records of calls with such arguments are found by; None where the function cannot be recorded."""
@@ -195,6 +236,7 @@ class Specialised(_rt.FunctionBase):
         hidden = [variable(*place) for place in places]
         guards += [guard for place in places for guard in holder_guards(*place)]
         guards += default_guards(self._fn, [name for name, _ in record.statics])
+        self._guards = guards
         index = self._add(
             kernel,
             globals_guard=guards,
@@ -205,7 +247,9 @@ class Specialised(_rt.FunctionBase):
             finish=assembler(record.structure),
             positional_only=positional_only(self._fn),
         )
-        self._remember(index, Artifact(value, record.sites), kernel, args, kwargs)
+        self._remember(
+            index, Artifact(value, record.sites), kernel, args, kwargs, settings, record.toolchain
+        )
         spent.load += time.perf_counter() - start
         spent.hits += 1
         return int(index)
@@ -220,43 +264,47 @@ class Specialised(_rt.FunctionBase):
     def _carried_value(self, entry: str) -> Any:
         return next((each.artifact._value for each in self._carried if each.record.entry == entry), None)
 
-    def _capture(
+    def _captured(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: BuildSettings, spent: Spent
-    ) -> tuple[int, warm.Record | None]:
+    ) -> tuple[Any, bool]:
+        """The capture for such a call, and whether a written array overlaps another of its arguments."""
         session.probe_ahead(settings)
+        overlapping = False
         with collector.paused:
             from ferrule import capture
 
-            captured = capture.capture(self._fn, args, kwargs, self._options.for_capture())
+            if self._is_annotated():
+                captured = capture.capture_annotated(self._fn, self._options.for_capture())
+            else:
+                captured = capture.capture(self._fn, args, kwargs, self._options.for_capture())
             spent.captures += 1
             spent.capture += captured.seconds
-            bound = bound_arguments(self._fn, args, kwargs)
-            refusal = overlapping_itself(captured, bound)
-            if refusal is not None:  # each such call would make a specialisation that cannot run
-                raise UserValueError(f"{self.__name__}(): {refusal}")
-            overlapping = overlaps(captured, bound)
+            if not self._is_annotated():
+                bound = bound_arguments(self._fn, args, kwargs)
+                refusal = overlapping_itself(captured, bound)
+                if refusal is not None:  # each such call would make a specialisation that cannot run
+                    raise UserValueError(f"{self.__name__}(): {refusal}")
+                overlapping = overlaps(captured, bound)
             if overlapping:
                 options = self._options.for_capture(arguments_may_alias=True)
                 captured = capture.capture(self._fn, args, kwargs, options)
                 spent.capture += captured.seconds
-        return self._install(captured, settings, args, kwargs, spent, overlapping)
+        return captured, overlapping
 
-    def _install(
-        self,
-        captured: Any,
-        settings: BuildSettings,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        spent: Spent,
-        overlap_only: bool = False,
-    ) -> tuple[int, warm.Record | None]:
-        value = session.compile_program(
+    def _built(self, captured: Any, settings: BuildSettings, spent: Spent) -> Any:
+        return session.compile_program(
             captured.program,
             settings,
             spent,
             strict_scalars=self._options.value("strict_scalars"),
             alias_version=self._is_annotated(),
         )
+
+    def _capture(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: BuildSettings, spent: Spent
+    ) -> tuple[int, warm.Record | None]:
+        captured, overlap_only = self._captured(args, kwargs, settings, spent)
+        value = self._built(captured, settings, spent)
         sites = tuple(session.site_table(captured.program.sites))
         kernel = session.load_kernel(value, sites, spent)
         reads = [(r.owner, r.name) for r in captured.globals_read]
@@ -265,6 +313,7 @@ class Specialised(_rt.FunctionBase):
         guards += captured.watched
         statics = {info.name: info.static for info in captured.arguments if info.kind == "static"}
         guards += default_guards(self._fn, statics)
+        self._guards = guards
         hidden = [variable(*info.path) for info in captured.hidden]
         index = int(
             self._add(
@@ -278,16 +327,16 @@ class Specialised(_rt.FunctionBase):
                 positional_only=positional_only(self._fn),
             )
         )
-        self._remember(index, Artifact(value, sites), kernel, args, kwargs)
-        return index, self._record(captured, value, statics, sites, settings, overlap_only)
+        toolchain = _rt.toolchain_identity(settings.compiler, session.store())
+        self._remember(index, Artifact(value, sites), kernel, args, kwargs, settings, toolchain)
+        return index, self._record(captured, value, sites, toolchain, overlap_only)
 
     def _record(
         self,
         captured: Any,
         value: Any,
-        statics: dict[str, Any],
         sites: tuple[tuple[str, str], ...],
-        settings: BuildSettings,
+        toolchain: str,
         overlap_only: bool,
     ) -> warm.Record | None:
         """The warm record of a specialisation; None where something it read cannot be told apart in a new process."""
@@ -299,18 +348,28 @@ class Specialised(_rt.FunctionBase):
                 for r in captured.globals_read
             )
             hidden = tuple((warm.place_of(self._fn, info.path[0]), info.path[1]) for info in captured.hidden)
-            fixed = tuple((name, warm.value_text(given)) for name, given in statics.items())
+            static = [info for info in captured.arguments if info.kind == "static"]
+            fixed = tuple((info.name, warm.value_text(info.static)) for info in static)
         except warm.Unrecordable:
             return None
-        identity = _rt.toolchain_identity(settings.compiler, session.store())
-        return warm.Record(value.key, reads, hidden, fixed, sites, identity, overlap_only, captured.structure)
+        return warm.Record(
+            value.key, reads, hidden, fixed, sites, toolchain, overlap_only, captured.structure
+        )
 
     def _remember(
-        self, index: int, artifact: Artifact, kernel: Kernel, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self,
+        index: int,
+        artifact: Artifact,
+        kernel: Kernel,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        settings: BuildSettings,
+        toolchain: str,
     ) -> None:
         kernel.artifact = artifact
         kernel._function, kernel._number = weakref.ref(self), index
         self._artifacts[index] = artifact
+        self._builds[index] = Build.current(self._options, settings).with_toolchain(toolchain)
         self._reasons[index] = argument_kinds(args, kwargs) or "its annotations"
 
     def _unload(self, kernel: Kernel, unload: Callable[[], bool]) -> bool:
@@ -321,7 +380,7 @@ class Specialised(_rt.FunctionBase):
             finally:
                 if kernel._number in self._artifacts and kernel not in self._specialisations():
                     entry = self._artifacts.pop(kernel._number).key
-                    del self._reasons[kernel._number]
+                    del self._builds[kernel._number], self._reasons[kernel._number]
                     for keys, records in [*self._warm_tried.items()]:
                         if any(record.entry == entry for record in records):
                             del self._warm_tried[keys]
@@ -348,21 +407,11 @@ class Specialised(_rt.FunctionBase):
                 self._warm_tried[keys] = (known,)
                 self._finish(spent)
                 return added
-        index, record = self._capture_annotated(settings, spent)
+        index, record = self._capture((), {}, settings, spent)
         if keys is not None and record is not None:
             self._keep(keys, (*records, record))  # the others are another compiler's, say
         self._finish(spent)
         return index
-
-    def _capture_annotated(self, settings: BuildSettings, spent: Spent) -> tuple[int, warm.Record | None]:
-        session.probe_ahead(settings)
-        with collector.paused:
-            from ferrule import capture
-
-            captured = capture.capture_annotated(self._fn, self._options.for_capture())
-        spent.captures += 1
-        spent.capture += captured.seconds
-        return self._install(captured, settings, (), {}, spent)
 
     def _compile_only(self, captured: Any, target: str, adapter: str | None) -> Artifact:
         spent = Spent()

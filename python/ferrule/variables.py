@@ -266,3 +266,19 @@ def positional_only(fn: Callable[..., Any]) -> int:
     """How many leading parameters cannot be given by name."""
     parameters = inspect.signature(fn).parameters.values()
     return sum(parameter.kind == parameter.POSITIONAL_ONLY for parameter in parameters)
+
+
+def unchanged(guards: Iterable[Guard]) -> bool:
+    """Whether all is as the guards expect, as a call finds it."""
+    return all(_is_as_expected(*guard) for guard in guards)
+
+
+def _is_as_expected(container: Any, key: Any, *expected: Any) -> bool:
+    try:
+        if isinstance(container, types.CellType):
+            value = container.cell_contents
+        else:
+            value = container[key] if isinstance(container, dict) else getattr(container, key)
+    except (LookupError, AttributeError, ValueError):
+        return not expected
+    return bool(expected) and _same_content(value, expected[0])
