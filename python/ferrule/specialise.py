@@ -59,6 +59,7 @@ class Specialised(_rt.FunctionBase):
     # Not in __dict__, which functools.wraps copies into the decorators above, whose pickles would hold it all.
     __slots__ = (
         "_annotated_here",
+        "_annotated_record",
         "_artifacts",
         "_builds",
         "_carried",
@@ -77,6 +78,7 @@ class Specialised(_rt.FunctionBase):
         self._fn: Callable[..., Any] = fn
         self._options = options
         self._annotated_here: bool | None = None
+        self._annotated_record: warm.Record | None = None
         self._lock = threading.RLock()
         self._pending: dict[str, Any] = {}  # by kinds of arguments, with compile='async'
         self._spent = Spent()
@@ -123,11 +125,16 @@ class Specialised(_rt.FunctionBase):
         annotated = self._is_annotated()
         fitting = [index for index in self._artifacts if annotated or self._matches(index, args, kwargs)]
         for index in fitting:
-            if self._builds[index].gives_the_same(now) and (not annotated or unchanged(self._guards)):
+            if self._builds[index].gives_the_same(now) and (not annotated or self._reads_the_same()):
                 return self._artifacts[index]
         if fitting:
             return self._compile_besides(args, kwargs, settings)
         return self._artifacts[self._make_annotated() if annotated else self._find_or_make(args, kwargs)]
+
+    def _reads_the_same(self) -> bool:
+        """Whether the variables of the specialisation that an annotated function has are as they were, arrays included."""
+        record = self._annotated_record
+        return unchanged(self._guards) and (record is None or warm.holds(self._fn, record))
 
     def _compile_besides(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: BuildSettings
@@ -405,9 +412,11 @@ class Specialised(_rt.FunctionBase):
             added = self._add_record(known, settings, (), {}, spent)
             if keys is not None and added is not None:
                 self._warm_tried[keys] = (known,)
+                self._annotated_record = known
                 self._finish(spent)
                 return added
         index, record = self._capture((), {}, settings, spent)
+        self._annotated_record = record
         if keys is not None and record is not None:
             self._keep(keys, (*records, record))  # the others are another compiler's, say
         self._finish(spent)

@@ -26,7 +26,7 @@ from ferrule import _rt
 from ferrule.dtypes import annotations_text
 from ferrule.session import BuildSettings, include_dir
 
-SCHEMA = 2
+SCHEMA = 3
 _PACKAGE = os.path.dirname(os.path.realpath(__file__))
 _NUMBERS = (bool, int, float, complex, str, bytes, type(None))
 
@@ -52,6 +52,8 @@ def code_text(code: types.CodeType) -> str:
         repr(code.co_varnames),
         repr(code.co_freevars),
         repr(code.co_flags & ~inspect.CO_NESTED),
+        repr((code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount)),
+        getattr(code, "co_exceptiontable", b"").hex(),
     ]
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -73,23 +75,34 @@ def value_text(value: Any) -> str:
         return f"{type(value).__name__}:{value!r}"
     if isinstance(value, np.generic):
         return f"{value.dtype.str}:{value.tobytes().hex()}"
+    if type(value) is np.ndarray and not value.dtype.hasobject:
+        kind = value_text(value.dtype), value.shape, value.strides
+        return f"array:{kind}:{_rt.sha256_hex(value.tobytes())}"
     if isinstance(value, enum.Enum):
-        return f"enum:{qualified(type(value))}.{value.name}"
+        return f"enum:{qualified(type(value))}.{value.name}={value_text(value.value)}"
     if isinstance(value, np.dtype):
-        return f"dtype:{value.str}"
+        return f"dtype:{value.descr if value.names else value.str}"
     if type(value) in (tuple, list):
         return f"{type(value).__name__}({','.join(map(value_text, value))})"
     if type(value) is dict:
         return "dict(" + ",".join(f"{value_text(k)}={value_text(v)}" for k, v in value.items()) + ")"
     if isinstance(value, types.FunctionType):
         defaults = value_text(value.__defaults__ or ()) + value_text(value.__kwdefaults__ or {})
-        return (
-            f"function:{value.__qualname__}:{_rt.sha256_hex(code_text(value.__code__).encode())}:{defaults}"
-        )
-    if isinstance(value, (types.ModuleType, types.BuiltinFunctionType, np.ufunc, type(np.where))):
-        return f"{type(value).__name__}:{value.__name__}"
+        return f"function:{qualified(value)}:{_rt.sha256_hex(code_text(value.__code__).encode())}:{defaults}"
+    if isinstance(value, types.ModuleType):
+        return f"module:{value.__name__}"
+    if isinstance(value, types.BuiltinFunctionType) and isinstance(
+        value.__self__, (types.ModuleType, type(None))
+    ):
+        return f"builtin:{qualified(value)}"
+    if isinstance(value, np.ufunc) and getattr(np, value.__name__, None) is value:
+        return f"ufunc:{value.__name__}"
+    if isinstance(value, type(np.where)):
+        return f"dispatcher:{qualified(value)}"
     if isinstance(value, type):
-        return f"type:{qualified(value)}"
+        from ferrule.class_text import class_text
+
+        return f"type:{_rt.sha256_hex(class_text(value).encode())}"
     raise Unrecordable(qualified(type(value)))
 
 

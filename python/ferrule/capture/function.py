@@ -92,6 +92,8 @@ class _Capture(Trace):
                 self.note(owner, path, value)
             else:
                 self.paths[id(value)] = (value, (owner, path))
+                if self.annotated:  # its content becomes a constant
+                    self.note(owner, path, value)
             return real_array(value, path)
         if isinstance(value, (list, dict, tuple)) and holds_array(value):
             self.note(owner, path, value)
@@ -119,7 +121,7 @@ class _Capture(Trace):
 
     def watch_content(self, value: Any) -> None:
         """Notes what a container with arrays in it holds besides them."""
-        live = Content(value, fetched=isinstance(value, dict))
+        live = Content(value, fetched=isinstance(value, dict) and not self.annotated)
         self.watched[(id(value), "")] = ({"content": live}, "content", live.kept())
 
     def note(self, owner: Any, path: str, value: Any) -> None:
