@@ -65,6 +65,11 @@ def code_text(code: types.CodeType) -> str:
     return "\n".join(parts)
 
 
+def _has_owner(function: Any) -> bool:
+    """Whether a builtin is the method of an object, whose content its name does not tell."""
+    return not isinstance(function.__self__, (types.ModuleType, type(None)))
+
+
 def value_text(value: Any) -> str:
     """A text that is equal in every process exactly for equal values. Raises Unrecordable where there is none."""
     if value is MISSING:
@@ -95,8 +100,8 @@ def value_text(value: Any) -> str:
         value.__self__, (types.ModuleType, type(None))
     ):
         return f"builtin:{qualified(value)}"
-    if isinstance(value, np.ufunc) and getattr(np, value.__name__, None) is value:
-        return f"ufunc:{value.__name__}"
+    if isinstance(value, np.ufunc) and vars(np).get(name := str(value.__name__)) is value:
+        return f"ufunc:{name}"
     if isinstance(value, type(np.where)):
         return f"dispatcher:{qualified(value)}"
     if isinstance(value, type):
