@@ -112,6 +112,14 @@ def shards() -> list[Shard]:
             extra=True,
         ),
         Shard(
+            "mutated programs",
+            "fuzz",
+            600,
+            pytest("tests/python/test_key_mutations.py", UNTIMED),
+            {"FERRULE_FUZZ": "long"},
+            extra=True,
+        ),
+        Shard(
             "random windows",
             "fuzz",
             600,

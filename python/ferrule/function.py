@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ferrule import _rt, by_value, carried
+from ferrule import _rt, by_value, carried, reasons
 from ferrule.artifact import Artifact
 from ferrule.config import setting
 from ferrule.errors import Unsupported, UserTypeError, warn
@@ -223,16 +223,20 @@ class Function(Specialised):
         if self._fallback_reason is not None:
             return f"'{self.__name__}' runs as Python: {self._fallback_reason}"
         parts = [
-            f"specialisation {index} for {reason}\n{kernel.explain()}"
-            for index, (reason, kernel) in enumerate(
-                zip(self._reasons.values(), self.specialisations, strict=True)
+            f"specialisation {index} for {origin.call}\n{kernel.explain()}"
+            for index, (origin, kernel) in enumerate(
+                zip(self._origins.values(), self.specialisations, strict=True)
             )
         ]
         return "\n".join(parts) if parts else f"'{self.__name__}' has not been called yet."
 
     def why_recompiled(self) -> list[str]:
-        """What the arguments were for which each specialisation was made, in order."""
-        return list((self._inner or self)._reasons.values())
+        """Why each specialisation was made, in order: what differed from the nearest one before it, in one sentence.
+
+        That may be the dtype, rank or layout of an argument, the value of a static one or of a variable, sizes for which
+        an earlier one does not hold, memory that overlaps, an option, the target, flags or the C++ compiler.
+        """
+        return reasons.sentences([*(self._inner or self)._origins.values()])
 
     def _checked(self, inner: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """check=True: NumPy runs on copies, then the native code on the arguments; both must agree."""

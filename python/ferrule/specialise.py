@@ -6,10 +6,10 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from ferrule import _rt, carried, collector, session, warm
+from ferrule import _rt, carried, collector, reasons, session, warm
 from ferrule.artifact import Artifact
 from ferrule.builds import Build
 from ferrule.carried import Carried
@@ -67,7 +67,7 @@ class Specialised(_rt.FunctionBase):
         "_guards",
         "_lock",
         "_options",
-        "_reasons",
+        "_origins",
         "_spent",
         "_warm_tried",
         "_warned_limit",
@@ -85,7 +85,7 @@ class Specialised(_rt.FunctionBase):
         self._artifacts: dict[int, Artifact] = {}  # by the numbers of the specialisations
         self._builds: dict[int, Build] = {}
         self._guards: list[Guard] = []  # of the specialisation that an annotated function has
-        self._reasons: dict[int, str] = {}
+        self._origins: dict[int, reasons.Origin] = {}
         self._warm_tried: dict[_Keys, tuple[warm.Record, ...]] = {}
         self._carried: list[Carried] = []
         self._warned_limit = False
@@ -207,8 +207,8 @@ class Specialised(_rt.FunctionBase):
         made = len(self._specialisations())
         if made < self._options.value("recompile_limit"):
             return
-        reasons = "; ".join(self._reasons.values())
-        text = f"'{self.__name__}' has {made} specialisations, which is its recompile_limit. They were made for: {reasons}."
+        why = "; ".join(f"{i}: {text}" for i, text in enumerate(reasons.sentences([*self._origins.values()])))
+        text = f"'{self.__name__}' has {made} specialisations, which is its recompile_limit. Why each was made: {why}."
         if self._options.value("on_recompile_limit") == "error":
             raise UserRuntimeError(text)
         if not self._warned_limit:
@@ -254,8 +254,20 @@ class Specialised(_rt.FunctionBase):
             finish=assembler(record.structure),
             positional_only=positional_only(self._fn),
         )
+        read = [(each.name, each.text) for each in record.reads]
+        build = Build.current(self._options, settings).with_toolchain(record.toolchain)
+        fixed = dict(record.statics)
         self._remember(
-            index, Artifact(value, record.sites), kernel, args, kwargs, settings, record.toolchain
+            index,
+            Artifact(value, record.sites),
+            kernel,
+            args,
+            kwargs,
+            fixed,
+            read,
+            hidden,
+            record.overlap_only,
+            build,
         )
         spent.load += time.perf_counter() - start
         spent.hits += 1
@@ -335,8 +347,17 @@ class Specialised(_rt.FunctionBase):
             )
         )
         toolchain = _rt.toolchain_identity(settings.compiler, session.store())
-        self._remember(index, Artifact(value, sites), kernel, args, kwargs, settings, toolchain)
-        return index, self._record(captured, value, sites, toolchain, overlap_only)
+        record = self._record(captured, value, sites, toolchain, overlap_only)
+        read = (
+            [(each.name, each.text) for each in record.reads]
+            if record is not None
+            else [(each.name, reasons.text_of(each.value)) for each in captured.globals_read]
+        )
+        build = Build.current(self._options, settings).with_toolchain(toolchain)
+        self._remember(
+            index, Artifact(value, sites), kernel, args, kwargs, statics, read, hidden, overlap_only, build
+        )
+        return index, record
 
     def _record(
         self,
@@ -370,14 +391,21 @@ class Specialised(_rt.FunctionBase):
         kernel: Kernel,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        settings: BuildSettings,
-        toolchain: str,
+        statics: Mapping[str, Any],
+        reads: Iterable[tuple[str, str]],
+        hidden: Iterable[tuple[Any, Any]],
+        overlapping: bool,
+        build: Build,
     ) -> None:
         kernel.artifact = artifact
         kernel._function, kernel._number = weakref.ref(self), index
         self._artifacts[index] = artifact
-        self._builds[index] = Build.current(self._options, settings).with_toolchain(toolchain)
-        self._reasons[index] = argument_kinds(args, kwargs) or "its annotations"
+        self._builds[index] = build
+        call = argument_kinds(args, kwargs) or "its annotations"
+        bound = {} if self._is_annotated() else bound_arguments(self._fn, args, kwargs)
+        self._origins[index] = reasons.origin(
+            call, bound, statics, reads, hidden, overlapping, build, artifact
+        )
 
     def _unload(self, kernel: Kernel, unload: Callable[[], bool]) -> bool:
         """Unload a specialisation and forget it, so that a call that needs it makes it again, from its record if it can."""
@@ -387,7 +415,7 @@ class Specialised(_rt.FunctionBase):
             finally:
                 if kernel._number in self._artifacts and kernel not in self._specialisations():
                     entry = self._artifacts.pop(kernel._number).key
-                    del self._builds[kernel._number], self._reasons[kernel._number]
+                    del self._builds[kernel._number], self._origins[kernel._number]
                     for keys, records in [*self._warm_tried.items()]:
                         if any(record.entry == entry for record in records):
                             del self._warm_tried[keys]

@@ -83,7 +83,7 @@ def test_the_specialisation_is_for_the_arguments_at_the_call(compiler):
     compiler.wait_for_start()
     compiler.open()
     settled(total)
-    assert total.why_recompiled() == ["<f8[2]C, int"]
+    assert total.why_recompiled() == ["the first one, for <f8[2]C, int"]
 
 
 def test_an_error_surfaces_at_the_next_call_and_then_again(compiler):
