@@ -1,7 +1,9 @@
 """The command `ferrule`: what each command does, prints as text and as JSON, and refuses."""
 
+import dataclasses
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +12,8 @@ import numpy as np
 import pytest
 
 import ferrule as fr
-from ferrule.cli import main
+from ferrule.cli import differences, main
+from ferrule.cli.entries import find
 
 PROGRAMS = """
 from typing import Annotated
@@ -187,6 +190,84 @@ def test_why_names_the_ingredients_that_differ(answer, command):
     assert {"target", "flags"} <= set(differences(release, baseline)) <= {"target", "flags", "features"}
     assert differences(release, release) == {}
     assert "\n  + " in command("cache", "why", release["key"][:16], debug["key"])[1]
+
+
+KERNEL = """
+import numpy as np
+import ferrule as fr
+
+@fr.program({options})
+def reason(a: fr.float64["N"], k: float = 2.0):
+    return {body}
+"""
+WHY = {
+    "program": ("a * 3.0", "", [], {}, "Only the program differs.", {"program: program"}),
+    "options": (
+        "a * 2.0",
+        "strict_scalars=True",
+        [],
+        {},
+        "Only options of the program differ.",
+        {"program: options"},
+    ),
+    "mode": ("a * 2.0", "", ["--build", "debug"], {}, "Only the build mode differs.", {"mode"}),
+    "target": ("a * 2.0", "", ["--target", "baseline"], {}, "Only the target differs.", {"target"}),
+    "flags": ("a * 2.0", "", [], {"CXXFLAGS": "-DX=1"}, "Only flags of the C++ compiler differ.", {"flags"}),
+    "compiler": (
+        "a * 2.0",
+        "",
+        ["--compiler", "{other}"],
+        {},
+        "Only the C++ compiler differs.",
+        {"compiler identity"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHY)
+def test_why_says_in_one_sentence_what_differs(answer, command, folder, tmp_path, monkeypatch, name):
+    body, option, words, environment, sentence, ingredients = WHY[name]
+    monkeypatch.delenv("CXX", raising=False)
+    (tmp_path / "c++").symlink_to(shutil.which("g++") or "c++")
+    words = [word.format(other=tmp_path / "c++") for word in words]
+    (folder / "reason.py").write_text(KERNEL.format(options="", body="a * 2.0"))
+    (one,) = answer("compile", "reason.py")
+    (folder / "reason.py").write_text(KERNEL.format(options=option, body=body))
+    for variable, text in environment.items():
+        monkeypatch.setenv(variable, text)
+    (other,) = answer("compile", "reason.py", *words)
+    told = answer("cache", "why", one["key"], other["key"])
+    changed = {change["ingredient"] for change in told["changes"]}
+    assert ingredients & changed
+    assert told["summary"].endswith(sentence), told["summary"]
+    text = command("cache", "why", one["key"], other["key"])[1]
+    assert f"\n{told['summary']}\n" in text
+    if name == "program":
+        assert "%2 = constant 2 : weak f64" in text and "%2 = constant 3 : weak f64" in text
+        assert "binding" not in text
+
+
+def edited(entry, **values):
+    """The entry as it would be with other values of some ingredients."""
+    manifest = json.loads(json.dumps(entry.manifest))
+    for rows, prefix in ((manifest["program"]["ingredients"], "program: "), (manifest["ingredients"], "")):
+        for row in rows:
+            row[1] = values.get(prefix + row[0], row[1])
+    return dataclasses.replace(entry, manifest=manifest)
+
+
+def test_why_names_every_ingredient(answer, folder):
+    (made,) = answer("compile", f"{PROGRAM_FILE}:scale")
+    entry = find(str(folder / "store"), made["key"])
+    for name, _ in entry.ingredients:
+        found = differences.changes(entry, edited(entry, **{name: "another"}))
+        said = differences.sentence(found)
+        if name not in ("binding", "program: program"):  # whose texts come from elsewhere in the manifest
+            assert [change.ingredient for change in found] == [name]
+            assert said.lower().startswith("only "), said
+            assert name in differences._NAMES
+    both = edited(entry, **{"program: compiler sources": "edited", "source": "follows"})
+    assert differences.sentence(differences.changes(entry, both)) == "Only Ferrule's own sources differ."
 
 
 def test_why_finds_the_entry_that_is_most_alike(answer):

@@ -9,7 +9,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from ferrule import _rt, session
+from ferrule import session
+from ferrule.cli.differences import changes, reasons, sentence
 from ferrule.cli.entries import StoredEntry, entries, find
 from ferrule.cli.output import age_text, bold, print_json, print_table, seconds_text, size_text
 from ferrule.errors import UserValueError
@@ -121,19 +122,18 @@ def why(options: argparse.Namespace) -> int:
     entry = _sound(root, options.key)
     other = _sound(root, options.other) if options.other else _other(root, entry)
     older, newer = sorted((entry, other), key=lambda e: e.built)
-    changes = _rt.changes_between(older.ingredients, newer.ingredients)
+    found = changes(older, newer)
     if options.json:
-        rows = [{"ingredient": name, "before": before, "after": after} for name, before, after in changes]
-        print_json({"before": older.key, "after": newer.key, "changes": rows})
+        rows = [change._asdict() for change in found]
+        print_json({"before": older.key, "after": newer.key, "summary": sentence(found), "changes": rows})
         return 0
     print(f"- {older.key[:12]} '{older.name}', {age_text(older.built)} old")
     print(f"+ {newer.key[:12]} '{newer.name}', {age_text(newer.built)} old")
-    for name, before, after in changes:
+    print(f"\n{sentence(found)}")
+    for name, before, after in reasons(found):
         print(f"\n{bold(name)}")
         for line in _difference(before, after):
             print(f"  {line}")
-    if not changes:
-        print("\nThey are the same entry.")
     return 0
 
 
