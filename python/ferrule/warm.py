@@ -136,17 +136,17 @@ def _stamps(files: Iterable[str]) -> str:
     return ",".join(out)
 
 
-def _files(folder: str, suffix: str) -> list[str]:
+def _files(folder: str, suffix: str | tuple[str, ...]) -> list[str]:
     return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(suffix)]
 
 
 def _installation() -> str:
-    """Stamps of Ferrule's own files: the capture sources, the native compiler and the headers of emitted code."""
+    """Stamps of Ferrule's own files: its Python sources, the native compiler and the headers of emitted code."""
     headers = os.path.join(include_dir(), "ferrule")
     return "|".join(
         (
             _stamps(_files(os.path.join(_PACKAGE, "capture"), ".py")),
-            _stamps(_files(_PACKAGE, ".so")),
+            _stamps(_files(_PACKAGE, (".py", ".so"))),
             _stamps(_files(headers, ".h") + _files(os.path.join(headers, "rt"), ".h")),
         )
     )

@@ -37,8 +37,8 @@ def definition(fn: FunctionType) -> Definition | None:
     lines = linecache.getlines(code.co_filename, fn.__globals__)
     found = _in_text(lines, code, partial(exactly, fn))
     if found is None:
-        # The text that Python keeps may be older than the function.
-        linecache.checkcache(code.co_filename)
+        # The text that Python keeps may be older than the function, and have the size and time of the file.
+        _forget(code.co_filename)
         lines = linecache.getlines(code.co_filename, fn.__globals__)
         found = _in_text(lines, code, partial(exactly, fn))
     if found is None and is_rewritten(fn):
@@ -54,6 +54,14 @@ def definition(fn: FunctionType) -> Definition | None:
         f"The source of '{fn.__qualname__}' at {code.co_filename}:{code.co_firstlineno} is no longer its definition.",
         "Import the module again after editing it.",
     )
+
+
+def _forget(file: str) -> None:
+    kept = linecache.cache.get(file)
+    if (
+        kept is not None and len(kept) > 1 and kept[1] is not None
+    ):  # it is no text without a file, as of a notebook
+        linecache.cache.pop(file, None)
 
 
 def _in_text(lines: list[str], code: CodeType, fits: _Fits) -> Definition | None:
