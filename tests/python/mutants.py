@@ -150,7 +150,11 @@ def mutants(text: str, names: list[str]) -> Iterator[tuple[str, str]]:
     tree = ast.parse(text)
     plain = ast.unparse(tree)
     seen = {plain}
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.While)]
+    endless = {id(part) for loop in loops for part in ast.walk(loop) if not isinstance(part, ast.Constant)}
     for position, node in enumerate(ast.walk(tree)):
+        if id(node) in endless:  # as many of its changes would be
+            continue
         for number, _ in enumerate(_node(node, names)):
             changed = copy.deepcopy(tree)
             at = list(ast.walk(changed))[position]
