@@ -92,4 +92,4 @@ def _portable(record: warm.Record) -> warm.Record:
     """The record without the maker's folders and compiler."""
     from dataclasses import replace
 
-    return replace(record, sites=portable_sites(record.sites), toolchain="")
+    return replace(record, sites=portable_sites(record.sites), toolchain="", file="", lines="")

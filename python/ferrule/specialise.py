@@ -233,7 +233,8 @@ class Specialised(_rt.FunctionBase):
         bound = bound_arguments(self._fn, args, kwargs)
         if any(warm.value_text(bound[name]) != text for name, text in record.statics):
             return None
-        kernel = session.load_kernel(value, record.sites)
+        sites = warm.sites_here(self._fn, record)
+        kernel = session.load_kernel(value, sites)
         guards = [
             guard
             for read in record.reads
@@ -259,7 +260,7 @@ class Specialised(_rt.FunctionBase):
         fixed = dict(record.statics)
         self._remember(
             index,
-            Artifact(value, record.sites),
+            Artifact(value, sites),
             kernel,
             args,
             kwargs,
@@ -380,8 +381,10 @@ class Specialised(_rt.FunctionBase):
             fixed = tuple((info.name, warm.value_text(info.static)) for info in static)
         except warm.Unrecordable:
             return None
+        lines = warm.lines_of(self._fn, [r.value for r in captured.globals_read]) if sites else ""
+        file = self._fn.__code__.co_filename
         return warm.Record(
-            value.key, reads, hidden, fixed, sites, toolchain, overlap_only, captured.structure
+            value.key, reads, hidden, fixed, sites, toolchain, overlap_only, captured.structure, file, lines
         )
 
     def _remember(

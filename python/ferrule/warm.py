@@ -26,7 +26,7 @@ from ferrule import _rt
 from ferrule.dtypes import annotations_text
 from ferrule.session import BuildSettings, include_dir
 
-SCHEMA = 3
+SCHEMA = 4
 _PACKAGE = os.path.dirname(os.path.realpath(__file__))
 _NUMBERS = (bool, int, float, complex, str, bytes, type(None))
 
@@ -197,6 +197,8 @@ class Record:
     toolchain: str  # identity of the C++ compiler, empty where it was not found
     overlap_only: bool  # taken only by calls in which a written array overlaps another
     structure: Any  # as ferrule.results.assembler takes it
+    file: str = ""  # of the function, whose folder is part of `sites`
+    lines: str = ""  # digest of the lines of all functions that were read, which are in `sites`; empty where none counts
 
 
 def place_of(fn: Callable[..., Any], owner: Any) -> str:
@@ -238,8 +240,28 @@ def read_path(owner: Any, path: str) -> Any:
     return value
 
 
+def lines_of(fn: Callable[..., Any], values: Iterable[Any]) -> str:
+    """Digest of where the code of a function stands in its file, and that of the functions among some values."""
+    functions: list[Any] = [fn, *(value for value in values if isinstance(value, types.FunctionType))]
+    return str(_rt.sha256_hex("\n".join(_lines(each.__code__) for each in functions).encode()))
+
+
+def _lines(code: types.CodeType) -> str:
+    inner = [_lines(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return f"{code.co_firstlineno}:{code.co_linetable.hex()}:{inner}"
+
+
+def sites_here(fn: Callable[..., Any], record: Record) -> tuple[tuple[str, str], ...]:
+    """The sites of a record where the function's folder is another now."""
+    before, now = (os.path.join(os.path.dirname(file), "") for file in (record.file, fn.__code__.co_filename))
+    if not record.file or before == now:
+        return record.sites
+    return tuple((location.replace(before, now), what) for location, what in record.sites)
+
+
 def holds(fn: Callable[..., Any], record: Record) -> bool:
     """Whether everything that the record's trace read is as it was."""
+    values = []
     for read in record.reads:
         owner = find_place(fn, read.place)
         if owner is None:
@@ -249,9 +271,10 @@ def holds(fn: Callable[..., Any], record: Record) -> bool:
             value = MISSING if lacks else read_path(owner, read.name)
             if value_text(value) != read.text:
                 return False
+            values.append(value)
         except (Unrecordable, LookupError, AttributeError, ValueError):
             return False
-    return True
+    return record.lines in ("", lines_of(fn, values))
 
 
 def to_json(records: Iterable[Record]) -> str:
@@ -266,6 +289,8 @@ def to_json(records: Iterable[Record]) -> str:
             "toolchain": r.toolchain,
             "overlap_only": r.overlap_only,
             "structure": r.structure,
+            "file": r.file,
+            "lines": r.lines,
         }
         for r in records
     ]
@@ -288,6 +313,8 @@ def from_json(text: str) -> tuple[Record, ...]:
                 toolchain=row["toolchain"],
                 overlap_only=row["overlap_only"],
                 structure=row["structure"],
+                file=row["file"],
+                lines=row["lines"],
             )
             for row in data["records"]
         )

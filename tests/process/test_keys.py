@@ -159,3 +159,27 @@ def test_an_edited_installation_traces_again(run: Any, tmp_path: Path, file: str
     with open(package / file, "a") as source:
         source.write("\n# edited\n")
     assert run(tmp_path / "main.py", **path)[-3:] == "1 0"
+
+
+def test_errors_name_the_line_and_the_folder_of_now(run: Any, tmp_path: Path) -> None:
+    text = (
+        f"{HEAD}from helper import at\n@fr.program\ndef f(a, i):\n    return a + at(a, i)\n"
+        "f(x, np.zeros(1, np.int64))\nprint(f.stats()['captures'])\n"
+        "try:\n    f(x, np.array([7]))\nexcept IndexError as error:\n    print(error)\n"
+    )
+    helper = "def at(a, i):\n    return a[i[0]]\n"
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+
+    def told(folder: str, before_main: str = "", before_helper: str = "") -> tuple[str, str]:
+        (tmp_path / folder / "main.py").write_text(before_main + text)
+        (tmp_path / folder / "helper.py").write_text(before_helper + helper)
+        captures, error = run(tmp_path / folder / "main.py").splitlines()
+        return captures, error.replace(str(tmp_path), "")
+
+    at = "f(): index 7 is out of bounds for size 3 (/{0}/helper.py:{2} (called at /{0}/main.py:{1}))."
+    assert told("one") == ("1", at.format("one", 7, 2))
+    assert told("one", before_main="# a comment\n") == ("1", at.format("one", 8, 2))
+    assert told("one", before_helper="\n\n") == ("1", at.format("one", 7, 4))
+    assert told("one") == ("0", at.format("one", 7, 2))
+    assert told("two") == ("0", at.format("two", 7, 2))
