@@ -114,7 +114,7 @@ class Specialised(_rt.FunctionBase):
                     return added
         index, record = self._capture(args, kwargs, settings, spent)
         if keys is not None and record is not None:
-            self._keep(keys, (*self._warm_tried.get(keys, ()), record))
+            self._keep(keys, warm.with_record(self._warm_tried.get(keys, ()), record))
         self._finish(spent)
         return index
 
@@ -153,7 +153,7 @@ class Specialised(_rt.FunctionBase):
         if keys is not None and record is not None:
             known = warm.from_json(session.store().read_warm(keys.record) or "")
             if record not in known:
-                session.store().write_warm(keys.record, warm.to_json((*known, record)))
+                session.store().write_warm(keys.record, warm.to_json(warm.with_record(known, record)))
         self._finish(spent)
         return Artifact(value, sites)
 
@@ -381,7 +381,8 @@ class Specialised(_rt.FunctionBase):
             fixed = tuple((info.name, warm.value_text(info.static)) for info in static)
         except warm.Unrecordable:
             return None
-        lines = warm.lines_of(self._fn, [r.value for r in captured.globals_read]) if sites else ""
+        may_fail = any(what for _, what in sites)  # errors of runs name lines
+        lines = warm.lines_of(self._fn, [r.value for r in captured.globals_read]) if may_fail else ""
         file = self._fn.__code__.co_filename
         return warm.Record(
             value.key, reads, hidden, fixed, sites, toolchain, overlap_only, captured.structure, file, lines
@@ -449,7 +450,7 @@ class Specialised(_rt.FunctionBase):
         index, record = self._capture((), {}, settings, spent)
         self._annotated_record = record
         if keys is not None and record is not None:
-            self._keep(keys, (*records, record))  # the others are another compiler's, say
+            self._keep(keys, warm.with_record(records, record))  # the others are another compiler's, say
         self._finish(spent)
         return index
 

@@ -198,7 +198,9 @@ class Record:
     overlap_only: bool  # taken only by calls in which a written array overlaps another
     structure: Any  # as ferrule.results.assembler takes it
     file: str = ""  # of the function, whose folder is part of `sites`
-    lines: str = ""  # digest of the lines of all functions that were read, which are in `sites`; empty where none counts
+    lines: str = (
+        ""  # digest of the lines of all functions that were read; empty where no error of a run names one
+    )
 
 
 def place_of(fn: Callable[..., Any], owner: Any) -> str:
@@ -275,6 +277,15 @@ def holds(fn: Callable[..., Any], record: Record) -> bool:
         except (Unrecordable, LookupError, AttributeError, ValueError):
             return False
     return record.lines in ("", lines_of(fn, values))
+
+
+def with_record(records: Iterable[Record], record: Record) -> tuple[Record, ...]:
+    """The records with one more, which takes the place of one that differs in lines and folders alone."""
+
+    def elsewhere(each: Record) -> Record:
+        return replace(each, sites=(), file="", lines="")
+
+    return (*(each for each in records if elsewhere(each) != elsewhere(record)), record)
 
 
 def to_json(records: Iterable[Record]) -> str:

@@ -181,5 +181,5 @@ def test_errors_name_the_line_and_the_folder_of_now(run: Any, tmp_path: Path) ->
     assert told("one") == ("1", at.format("one", 7, 2))
     assert told("one", before_main="# a comment\n") == ("1", at.format("one", 8, 2))
     assert told("one", before_helper="\n\n") == ("1", at.format("one", 7, 4))
-    assert told("one") == ("0", at.format("one", 7, 2))
+    assert told("one") == ("1", at.format("one", 7, 2))
     assert told("two") == ("0", at.format("two", 7, 2))
