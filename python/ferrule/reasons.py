@@ -88,7 +88,9 @@ def _why(made: Origin, before: Sequence[Origin]) -> str:
 
 
 def _changes(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    names = [*after, *(name for name in before if name not in after)]
+    gone = [name for name in before if name not in after]
+    # What only arrays have follows from what the argument is.
+    names = [name for name in (*after, *gone) if " of " not in name or (name in before and name in after)]
     return [
         f"{name} is {_short(after.get(name, 'not used'))}, not {_short(before.get(name, 'not used'))}"
         for name in names

@@ -45,7 +45,7 @@ OF_ARGUMENTS = {
     "dtype": ((X, X.astype(np.float32)), "the dtype of 'b' is float32, not float64 (as in specialisation 0)"),
     "rank": ((X, X.reshape(1, 4)), "the rank of 'b' is 2, not 1 (as in specialisation 0)"),
     "layout": ((X, np.arange(8.0)[::2]), "the layout of 'b' is strided, not C (as in specialisation 0)"),
-    "kind": ((X, 2.0), "'b' is float, not an array;"),
+    "kind": ((X, 2.0), "'b' is float, not an array (as in specialisation 0)"),
     "scalar": ((X, X, np.float32(3.0)), "'n' is NumPy's float32, not int (as in specialisation 0)"),
     "static value": ((X, X, 3, "down"), "the static 'mode' is 'down', not 'up' (as in specialisation 0)"),
     "guard": (
