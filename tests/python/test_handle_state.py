@@ -192,6 +192,22 @@ def test_workspaces():
         kernel(x)
 
 
+def test_names_beyond_ascii():
+    signature = fr.Signature(
+        "f",
+        [fr.Arg("x", shape="größe")],
+        workspaces=[fr.Workspace("speicher_ä", "8*größe")],
+        init=fr.AuthorFunction("begin", ["größe"]),
+        persistent=["größe"],
+    )
+    source = "void begin(long) {} void f(void*, const double*, long, void*) {}"
+    kernel = fr.compile_source(source, signature).load()
+    assert kernel.workspace_sizes(größe=3) == {"speicher_ä": 24}
+    kernel.initialize(größe=3)
+    kernel.set_workspace("speicher_ä", aligned(24))
+    kernel(np.zeros(3))
+
+
 def test_the_end_of_a_workspace_may_use_the_handle():
     class Scratch(np.ndarray):
         def __del__(self):

@@ -18,13 +18,21 @@ namespace {
 
 const Target& target_of(PyObject* self) { return *reinterpret_cast<KernelObject*>(self)->target; }
 
+// Whether a str is this UTF-8 text; one with lone surrogates is none.
+bool is_text(PyObject* name, std::string_view text) {
+  Py_ssize_t size = 0;
+  const char* own = PyUnicode_AsUTF8AndSize(name, &size);
+  if (own == nullptr) PyErr_Clear();
+  return own != nullptr && std::string_view(own, static_cast<size_t>(size)) == text;
+}
+
 bool names_sizes_alone(const Target& target, Py_ssize_t nargs, PyObject* kwnames) {
   if (nargs != 0) return false;
   const FrModule& module = *target.plan().module;
   for (Py_ssize_t k = 0; kwnames != nullptr && k < PyTuple_GET_SIZE(kwnames); ++k) {
     bool found = false;
     for (uint32_t s = 0; s < module.n_symbols && !found; ++s)
-      found = PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k), entry_at(module.symbols, s).name) == 0;
+      found = is_text(PyTuple_GET_ITEM(kwnames, k), entry_at(module.symbols, s).name);
     if (!found) return false;
   }
   return true;
@@ -37,8 +45,7 @@ bool take_sizes(const Target& target, PyObject* const* values, PyObject* kwnames
   std::vector<bool> given(module.n_symbols);
   for (Py_ssize_t k = 0; kwnames != nullptr && k < PyTuple_GET_SIZE(kwnames); ++k) {
     for (uint32_t s = 0; s < module.n_symbols; ++s) {
-      if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k), entry_at(module.symbols, s).name) != 0)
-        continue;
+      if (!is_text(PyTuple_GET_ITEM(kwnames, k), entry_at(module.symbols, s).name)) continue;
       const std::optional<int64_t> size = take_size(target, s, values[k]);
       if (!size.has_value()) return false;
       frame.symbols[s] = *size;
@@ -94,7 +101,7 @@ std::optional<size_t> workspace_named(const CallPlan& plan, PyObject* name) {
   std::string known;
   for (size_t i = 0; i < plan.workspaces.size(); ++i) {
     const char* own = plan.workspaces[i].declared->name;
-    if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, own) == 0) return i;
+    if (PyUnicode_Check(name) && is_text(name, own)) return i;
     known += fmt::format("{}'{}'", known.empty() ? "" : ", ", own);
   }
   raise_from(user_error(fmt::format("{}(): there is no workspace {}; {}.", plan.module->name, short_repr(name),
