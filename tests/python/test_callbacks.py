@@ -197,6 +197,33 @@ def test_a_view_that_is_kept(over_rows):
     with pytest.raises(BufferError, match="'row'"):
         over_rows(a, lambda row, w: kept.append(row[1:]), w)
     over_rows(a, lambda row, w: kept.append(row.copy()), w)
+    over_rows(a, lambda row, w: row, w)  # a result that nobody takes keeps nothing
+
+
+@pytest.mark.parametrize("returns", [None, "pyobject"])
+def test_a_view_that_is_kept_and_returned(returns):
+    result = "void*" if returns else "void"
+    source = f"void f(double* x, Callback<{result}(const double*)> cb, long n) {{ cb(x); }}"
+    x = fr.Arg("x", shape="N", intent="inout")
+    kernel = load(source, "f", [x, callback("cb", [fr.Arg("v", shape="N")], returns)])
+    own, kept = np.arange(3.0), []
+
+    def keep(v):
+        kept.append(v)
+        return v
+
+    with pytest.raises(BufferError, match="keeps the array 'v'"):
+        kernel(own, keep)
+    assert not np.shares_memory(kept[0], own)
+
+
+def test_a_view_as_the_object_that_a_callback_gives():
+    source = "void* f(double* x, Callback<void*(const double*)> cb, long n) { auto o = cb(x); return o ? o.value : nullptr; }"
+    args = [fr.Arg("x", shape="N", intent="inout"), callback("cb", [fr.Arg("v", shape="N")], "pyobject")]
+    kernel = load(source, "f", args, returns=[fr.Return("o", kind="pyobject")], result="o")
+    with pytest.raises(BufferError, match="keeps the array 'v'"):
+        kernel(np.arange(3.0), lambda v: v)
+    assert kernel(np.arange(3.0), lambda v: v.copy()).tolist() == [0, 1, 2]
 
 
 def test_an_exception_is_the_very_object(integrate):

@@ -197,8 +197,11 @@ bool Callables::call(int32_t arg, int32_t n, void* const* values, void* result) 
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   bool ok = returned != nullptr;
+  const bool takes_object = plan.has_result && plan.result == DType::Object;
   for (size_t i = 0; i < count; ++i) {
-    const bool kept = plan.parameters[i].kind == FR_ARG_ARRAY && Py_REFCNT(made[i]) > 1 && returned != made[i];
+    // A result that nobody takes ends with this call; one that is taken lives until the function ends.
+    const Py_ssize_t dropped = returned == made[i] && !takes_object ? 1 : 0;
+    const bool kept = plan.parameters[i].kind == FR_ARG_ARRAY && Py_REFCNT(made[i]) > 1 + dropped;
     if (kept && give_own_memory(made[i]) && type == nullptr) {
       raise_of(target_, arg, Builtin::Buffer,
                fmt::format("keeps the array '{}', whose memory is valid during its call alone; keep a copy.",
