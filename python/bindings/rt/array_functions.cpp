@@ -80,6 +80,15 @@ PyObject* overlaps_itself(PyObject*, PyObject* object) {
       may_overlap_itself({PyArray_BYTES(array), PyArray_ITEMSIZE(array), rank, shape.data(), strides.data()}));
 }
 
+PyObject* address(PyObject*, PyObject* object) {
+  const Array* array = array_of(object);
+  if (array == nullptr) {
+    PyErr_SetString(PyExc_TypeError, "'x' is no fr.Array; pass one.");
+    return nullptr;
+  }
+  return PyLong_FromVoidPtr(array->data);
+}
+
 PyMethodDef functions[] = {
     {"asarray", asarray, METH_O,
      "asarray(x, /)\n--\n\n"
@@ -92,6 +101,7 @@ PyMethodDef functions[] = {
      "_hand_over(x, like, /)\n--\n\n"
      "The new ndarray x as an array of the library that `like` is of, through the C exchange table of its type; None "
      "where\nit has none, or x is read-only."},
+    {"_address", address, METH_O, "_address(x, /)\n--\n\nWhere the first element of an Array is, of any dtype."},
     {"_overlaps_itself", overlaps_itself, METH_O,
      "_overlaps_itself(x, /)\n--\n\nWhether a call refuses to write the ndarray, since elements may share memory."},
     {"from_dlpack", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(from_dlpack)),
