@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,8 +12,44 @@ import numpy as np
 from ferrule.dtypes import ArrayType, SizeExpression
 from ferrule.errors import UserTypeError, UserValueError
 
-_NO_DEFAULT: Any = type("NoDefault", (), {"__repr__": lambda self: "required"})()
-_LITERALS = (bool, int, float, complex, str, bytes, type(None))
+
+class _Required:
+    """The default of an argument that has none; one object, also in copies and pickles."""
+
+    def __repr__(self) -> str:
+        return "required"
+
+    def __reduce__(self) -> str:
+        return "_NO_DEFAULT"
+
+
+_NO_DEFAULT: Any = _Required()
+
+
+def _listed(what: str, value: Any, of: str) -> list[Any]:
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
+        raise UserTypeError(f"{what} is {value!r}, but a list of {of} is expected.")
+    return list(value)
+
+
+def _names(what: str, value: Any) -> list[str]:
+    items = _listed(what, value, "names")
+    for item in items:
+        if not isinstance(item, str):
+            raise UserTypeError(f"{what} holds {item!r}; it is a flat list of names.")
+    return items
+
+
+def _flag(what: str, value: Any) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        raise UserTypeError(f"{what} is {value!r}; it is True or False.")
+    return bool(value)
+
+
+def _integer(what: str, value: Any) -> int:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise UserTypeError(f"{what} is {value!r}, but an int is expected.")
+    return int(value)
 
 
 _ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
@@ -24,7 +60,7 @@ def _made_dtype(owner: str, dtype: Any) -> Any:
     """A NumPy dtype in native byte order, or the name of one that only ml_dtypes has."""
     if isinstance(dtype, str) and dtype in _ML_DTYPES:
         return dtype
-    plain = getattr(dtype, "dtype", dtype)
+    plain = dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype)
     try:
         made = np.dtype(plain)
     except TypeError:
@@ -43,7 +79,14 @@ def _dtype_name(owner: str, dtype: Any) -> str:
     made = _made_dtype(owner, dtype)
     if isinstance(made, str):
         return made
-    name: str = "record" if made.names is not None else made.name
+    if made.names is not None:
+        return "record"
+    name: str = made.name
+    largest = {"f": 8, "c": 16}.get(made.kind, 8)
+    if name not in _ML_DTYPES and (made.kind not in "biufcO" or made.itemsize > largest):
+        raise UserTypeError(
+            f"'{owner}' has the dtype {made}, which is no element type; give 'float64' or np.float64."
+        )
     return name
 
 
@@ -117,16 +160,33 @@ def _type_fields(owner: str, kind: str, dtype: Any) -> dict[str, Any]:
 
 def _sizes(owner: str, sizes: Any) -> list[str]:
     """Extents or strides as text; one alone need not stand in a tuple."""
-    if isinstance(sizes, (int, str, SizeExpression)):
-        sizes = (sizes,)
+    alone = isinstance(sizes, (str, bytes, set, frozenset, Mapping)) or not isinstance(sizes, Iterable)
     texts = []
-    for size in sizes:
-        if isinstance(size, bool) or not isinstance(size, (int, str, SizeExpression)):
+    for size in (sizes,) if alone else sizes:
+        if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, np.integer, str, SizeExpression)):
             raise UserTypeError(
                 f"'{owner}' has the size {size!r}; sizes are ints, names or expressions such as '2*N'."
             )
-        texts.append(str(size))
+        texts.append(str(int(size)) if isinstance(size, (int, np.integer)) else str(size))
     return texts
+
+
+def _is_empty(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and not value
+
+
+def _plain(owner: str, default: Any) -> Any:
+    """A default as a value of Python's own types, whose text is a literal."""
+    value = default.item() if isinstance(default, np.generic) else default
+    if value is None or isinstance(value, bool):
+        return value
+    kinds: tuple[Any, ...] = (int, float, complex, bytes)
+    for kind in kinds:
+        if isinstance(value, kind):
+            return kind(value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    raise UserTypeError(f"'{owner}' has the default {default!r}; defaults are numbers, texts or None.")
 
 
 def _literal(owner: str, kind: str, dtype: Any, default: Any) -> str:
@@ -142,6 +202,13 @@ def _literal(owner: str, kind: str, dtype: Any, default: Any) -> str:
         limits = np.iinfo(wanted)
         if not limits.min <= default <= limits.max:
             raise UserValueError(f"'{owner}' has the default {default}, which {dtype} does not hold.")
+    elif isinstance(default, int):
+        try:
+            float(default)
+        except OverflowError:
+            raise UserValueError(
+                f"'{owner}' has a default of {len(str(abs(default)))} digits, which {dtype} does not hold."
+            ) from None
     text = repr(default).replace("inf", "1e999")  # a literal that is read back as an infinity
     if "nan" in text:
         raise UserValueError(
@@ -180,17 +247,18 @@ class Arg:
 
     def _callback_fields(self) -> dict[str, Any]:
         if self.kind != "callback":
-            if tuple(self.params) != () or self.returns is not None:
+            if not _is_empty(self.params) or self.returns is not None:
                 raise UserValueError(
                     f"The {self.kind} '{self.name}' has params or returns; give it the kind 'callback'."
                 )
             return {}
-        for item in self.params:
+        params = _listed(f"The params of the callback '{self.name}'", self.params, "fr.Arg")
+        for item in params:
             if not isinstance(item, Arg):
                 raise UserTypeError(
                     f"The callback '{self.name}' has the parameter {item!r}, but a fr.Arg is expected."
                 )
-        fields: dict[str, Any] = {"params": [item._fields() for item in self.params]}
+        fields: dict[str, Any] = {"params": [item._fields() for item in params]}
         if self.returns is not None:
             of_object = isinstance(self.returns, str) and self.returns == "pyobject"
             fields["returns"] = "object" if of_object else _dtype_name(self.name, self.returns)
@@ -203,17 +271,14 @@ class Arg:
             **_type_fields(self.name, self.kind, self.dtype),
             **self._callback_fields(),
         }
-        if self.optional:
+        if _flag(f"'optional' of '{self.name}'", self.optional):
             fields["optional"] = True
         if self.default is not _NO_DEFAULT:
-            if not isinstance(self.default, _LITERALS):
-                raise UserTypeError(
-                    f"'{self.name}' has the default {self.default!r}; defaults are numbers, texts or None."
-                )
-            fields["default"] = _literal(self.name, self.kind, fields.get("dtype"), self.default)
+            default = _plain(self.name, self.default)
+            fields["default"] = _literal(self.name, self.kind, fields.get("dtype"), default)
         if self.kind != "array":
             for name, value in (("shape", self.shape), ("strides", self.strides)):
-                if tuple(value) != ():
+                if not _is_empty(value):
                     raise UserValueError(f"The {self.kind} '{self.name}' has a {name}; make it an array.")
             if self.kind == "pointers":
                 fields["intent"] = self.intent
@@ -230,7 +295,7 @@ class Arg:
         if strides:
             fields["strides"] = strides
         if self.inner_axis is not None:
-            fields["inner_axis"] = self.inner_axis
+            fields["inner_axis"] = _integer(f"'inner_axis' of '{self.name}'", self.inner_axis)
         return fields
 
 
@@ -251,7 +316,7 @@ class Return:
         fields = {"name": self.name, "kind": self.kind, **_type_fields(self.name, self.kind, self.dtype)}
         if self.kind == "array":
             return {**fields, "shape": _sizes(self.name, self.shape)}
-        if tuple(self.shape) != ():
+        if not _is_empty(self.shape):
             raise UserValueError(f"The scalar return '{self.name}' has a shape; make it an array.")
         return fields
 
@@ -268,7 +333,7 @@ class Symbol:
         return {
             "name": self.name,
             "dtype": _dtype_name(self.name, self.dtype),
-            "nonnegative": self.nonnegative,
+            "nonnegative": _flag(f"'nonnegative' of '{self.name}'", self.nonnegative),
         }
 
 
@@ -281,7 +346,11 @@ class Workspace:
     alignment: int = 64
 
     def _fields(self) -> dict[str, Any]:
-        return {"name": self.name, "bytes": _sizes(self.name, self.bytes)[0], "alignment": self.alignment}
+        sizes = _sizes(self.name, self.bytes)
+        if len(sizes) != 1:
+            raise UserValueError(f"The workspace '{self.name}' has {len(sizes)} sizes; give its bytes.")
+        alignment = _integer(f"'alignment' of '{self.name}'", self.alignment)
+        return {"name": self.name, "bytes": sizes[0], "alignment": alignment}
 
 
 @dataclass(frozen=True)
@@ -293,7 +362,8 @@ class AuthorFunction:
     result: str = "none"
 
     def _fields(self) -> dict[str, Any]:
-        return {"name": self.name, "parameters": list(self.parameters), "result": self.result}
+        parameters = _names(f"'parameters' of '{self.name}'", self.parameters)
+        return {"name": self.name, "parameters": parameters, "result": self.result}
 
 
 def _slots(value: Any) -> Any:
@@ -302,6 +372,35 @@ def _slots(value: Any) -> Any:
     if isinstance(value, (tuple, list)):
         return [_slots(item) for item in value]
     raise UserTypeError(f"'user_args' holds {value!r}; it is made of names, '' and tuples of them.")
+
+
+def _check_literals(item: Mapping[str, Any]) -> None:
+    """Refuses texts of a JSON file that stand for Python values and are none of theirs."""
+    owner = item["name"]
+    for text in [item["default"]] if "default" in item else []:
+        _literal(owner, item["kind"], item.get("dtype"), _plain(owner, _read_literal(owner, text)))
+    if "record" in item:
+        text = item["record"]["literal"]
+        try:
+            dtype = np.dtype(_read_literal(owner, text))
+        except (TypeError, ValueError) as error:
+            raise UserValueError(
+                f"Signature JSON: '{owner}' has the struct {text}, which is no dtype."
+            ) from error
+        own = {"bytes": dtype.itemsize, "literal": text, "fields": _fields_of(owner, "", dtype, 0)}
+        if own != item["record"]:
+            raise UserValueError(f"Signature JSON: '{owner}' has the struct {text}, whose fields are others.")
+
+
+def _read_literal(owner: str, text: str) -> Any:
+    import ast
+
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        raise UserValueError(
+            f"Signature JSON: '{owner}' has the text {text!r}, which is no literal."
+        ) from None
 
 
 class Signature:
@@ -359,53 +458,64 @@ class Signature:
         coerce: str | None = None,
     ) -> None:
         if isinstance(args, Mapping):
-            args = [
-                Arg(key, dtype=kind.dtype, shape=kind.extents, order=kind.order or "C")
-                for key, kind in args.items()
-            ]
+            args = [self._mapped(key, kind) for key, kind in args.items()]
         fields: dict[str, Any] = {
             "schema": 1,
             "name": name,
-            "args": [self._part("args", Arg, item) for item in args],
+            "args": [self._part("args", Arg, item) for item in _listed("'args'", args, "fr.Arg")],
             "symbols": [
                 self._part("symbols", Symbol, Symbol(item) if isinstance(item, str) else item)
-                for item in symbols
+                for item in _listed("'symbols'", symbols, "names or fr.Symbol")
             ],
-            "returns": [self._part("returns", Return, item) for item in returns],
-            "run": {"name": run or "", "parameters": list(parameters or ()), "result": result},
+            "returns": [
+                self._part("returns", Return, item) for item in _listed("'returns'", returns, "fr.Return")
+            ],
+            "run": {
+                "name": run or "",
+                "parameters": [] if parameters is None else _names("'parameters'", parameters),
+                "result": result,
+            },
             "options": {
-                "may_alias": may_alias,
-                "returns_tuple": returns_tuple,
-                "strict_scalars": strict_scalars,
+                "may_alias": _flag("'may_alias'", may_alias),
+                "returns_tuple": _flag("'returns_tuple'", returns_tuple),
+                "strict_scalars": _flag("'strict_scalars'", strict_scalars),
             },
         }
         if release_gil != "auto":
             if not isinstance(release_gil, bool):
                 raise UserTypeError(f"'release_gil' is {release_gil!r}; it is 'auto', True or False.")
             fields["options"]["release_gil"] = release_gil
-        if not error_check:
+        if not _flag("'error_check'", error_check):
             fields["options"]["error_check"] = False
-        if allow_return_override:
+        if _flag("'allow_return_override'", allow_return_override):
             fields["options"]["allow_return_override"] = True
         if coerce is not None:
             fields["options"]["coerce"] = coerce
         for field, function in (("init", init), ("exit", exit), ("error", error)):
             if function is not None:
                 fields[field] = self._part(field, AuthorFunction, function)
-        if persistent:
-            fields["persistent"] = list(persistent)
-        if workspaces:
-            fields["workspaces"] = [self._part("workspaces", Workspace, item) for item in workspaces]
-        if statuses:
-            fields["statuses"] = [{"status": key, "text": text} for key, text in sorted(statuses.items())]
+        if kept := _names("'persistent'", persistent):
+            fields["persistent"] = kept
+        if given := _listed("'workspaces'", workspaces, "fr.Workspace"):
+            fields["workspaces"] = [self._part("workspaces", Workspace, item) for item in given]
+        if statuses is not None:
+            if not isinstance(statuses, Mapping):
+                raise UserTypeError(f"'statuses' is {statuses!r}, but a dict of texts by status is expected.")
+            texts = {_integer("A status", key): text for key, text in statuses.items()}
+            fields["statuses"] = [{"status": key, "text": texts[key]} for key in sorted(texts)]
         if arg_names is not None:
-            for item in arg_names:
-                if not isinstance(item, str):
-                    raise UserTypeError(f"'arg_names' holds {item!r}; it is a flat list of names.")
-            fields["arg_names"] = list(arg_names)
+            fields["arg_names"] = _names("'arg_names'", arg_names)
         if user_args is not None:
             fields["user_args"] = _slots(user_args)
-        self._take(json.dumps(fields))
+        self._take(json.dumps(fields, ensure_ascii=False))
+
+    @staticmethod
+    def _mapped(key: Any, kind: Any) -> Arg:
+        if not isinstance(kind, ArrayType):
+            raise UserTypeError(
+                f"'args' holds {kind!r} for {key!r}, but a type such as fr.float64['N'] is expected."
+            )
+        return Arg(key, dtype=kind.dtype, shape=kind.extents, order=kind.order or "C")
 
     @staticmethod
     def _part(field: str, kind: type[Any], item: Any) -> dict[str, Any]:
@@ -417,14 +527,29 @@ class Signature:
     def _take(self, text: str) -> None:
         from ferrule import _compiler
 
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            around = error.object[max(0, error.start - 20) : error.end]
+            raise UserValueError(
+                f"The signature has a lone surrogate, which UTF-8 does not have, at the end of {around!r}."
+            ) from None
         self._json = _compiler.complete_signature(text)
         self._fields = json.loads(self._json)
 
     @staticmethod
     def from_json(text: str) -> Signature:
         """A signature from what `to_json` gave, of this or an older schema. Raises UserValueError naming the field."""
+        if not isinstance(text, str):
+            raise UserTypeError(
+                f"'text' is {type(text).__name__}, but the JSON text of a signature is expected."
+            )
         made = Signature.__new__(Signature)
         made._take(text)
+        for item in made._fields["args"]:
+            _check_literals(item)
+        for item in made._fields["returns"]:
+            _check_literals(item)
         return made
 
     def to_json(self) -> str:

@@ -22,11 +22,17 @@ enum class Builtin { None, Type, Value, Overflow, Buffer, Index, Runtime, Memory
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message, Builtin builtin = Builtin::None)
-      : std::runtime_error(message), kind_(kind), builtin_(builtin) {}
+      : std::runtime_error(without_nul(message)), kind_(kind), builtin_(builtin) {}
   ErrorKind kind() const { return kind_; }
   Builtin builtin() const { return builtin_; }
 
  private:
+  // what() ends at the first NUL, which a name that is refused may have.
+  static std::string without_nul(std::string text) {
+    for (size_t at = 0; (at = text.find('\0', at)) != std::string::npos;) text.replace(at, 1, "\\0");
+    return text;
+  }
+
   ErrorKind kind_;
   Builtin builtin_;
 };

@@ -71,6 +71,9 @@ Error workspace_failure(const CallPlan& plan, size_t index, WorkspaceProblem pro
           fmt::format("{}(): the workspace '{}' begins {} bytes past a multiple of {}; give aligned memory.", name,
                       w.name, got, w.alignment),
           Builtin::Value);
+    case WorkspaceProblem::Negative:
+      return user_error(fmt::format("{}(): the workspace '{}' would have {} bytes.", name, w.name, needed),
+                        Builtin::Value);
     case WorkspaceProblem::Overflow:
       return user_error(fmt::format("{}(): the size of the workspace '{}' does not fit into 64 bits.", name, w.name),
                         Builtin::Overflow);
@@ -106,7 +109,9 @@ void throw_of_program(const CallPlan& plan) try { throw; } catch (const Error&) 
 } catch (const abi::__forced_unwind&) {
   throw;
 } catch (const std::exception& thrown) {
-  throw user_error(fmt::format("{}(): the native function threw an exception: {}.", plan.module->name, thrown.what()),
+  const char* text = thrown.what();
+  throw user_error(fmt::format("{}(): the native function threw an exception: {}.", plan.module->name,
+                               text != nullptr ? text : "without a text"),
                    Builtin::Runtime);
 } catch (...) {
   throw user_error(fmt::format("{}(): the native function threw what is no std::exception.", plan.module->name),

@@ -16,7 +16,7 @@ struct ErrorSite {
   std::string message;   // the program's own text of an assert or raise; may be empty
 };
 
-enum class WorkspaceProblem : uint8_t { Missing, Small, Misaligned, Overflow, Busy };
+enum class WorkspaceProblem : uint8_t { Missing, Small, Misaligned, Negative, Overflow, Busy };
 
 // The error for workspace `index` of a call; `got`: its bytes, or how far it is from the alignment.
 Error workspace_failure(const CallPlan& plan, size_t index, WorkspaceProblem problem, int64_t needed, int64_t got);

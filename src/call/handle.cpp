@@ -134,7 +134,8 @@ std::vector<int64_t> Handle::workspace_bytes(const Frame& frame) const {
   std::vector<int64_t> sizes;
   for (size_t i = 0; i < plan_.workspaces.size(); ++i) {
     const Evaluated bytes = plan_.workspaces[i].bytes.eval(frame.symbols, frame.pointers);
-    if (bytes.overflow || bytes.value < 0) throw workspace_failure(plan_, i, WorkspaceProblem::Overflow, 0, 0);
+    if (bytes.overflow) throw workspace_failure(plan_, i, WorkspaceProblem::Overflow, 0, 0);
+    if (bytes.value < 0) throw workspace_failure(plan_, i, WorkspaceProblem::Negative, bytes.value, 0);
     sizes.push_back(bytes.value);
   }
   return sizes;

@@ -255,7 +255,7 @@ Signature complete(Signature signature) {
       signature.symbols.push_back({name});
   }
   for (SignatureArgument& a : signature.arguments)
-    if (a.order == Order::Inner && a.inner_axis < 0) a.inner_axis = static_cast<int>(a.shape.size()) - 1;
+    if (a.order == Order::Inner && a.inner_axis == -1) a.inner_axis = static_cast<int>(a.shape.size()) - 1;
   if (signature.run.name.empty()) signature.run.name = signature.name;
   check_names(signature);
   check_kinds(signature);

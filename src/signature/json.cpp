@@ -5,6 +5,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <type_traits>
+#include <utility>
 
 #include "base/error.h"
 #include "signature/signature.h"
@@ -14,6 +16,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr int kDeepest = 200;  // what reads and writes it recurs
 constexpr std::array<const char*, 7> kKinds = {"array",    "scalar",   "struct",  "string",
                                                "pyobject", "callback", "pointers"};
 constexpr std::array<const char*, 4> kOrders = {"C", "F", "inner", "any"};
@@ -21,6 +24,12 @@ constexpr std::array<const char*, 3> kIntents = {"in", "out", "inout"};  // FrIn
 
 [[noreturn]] void wrong(const std::string& where, const std::string& text) {
   throw user_error(fmt::format("Signature JSON, {}: {}", where, text), Builtin::Value);
+}
+
+template <class T>
+bool fits(const json& value) {
+  if (value.is_number_unsigned()) return std::in_range<T>(value.get<uint64_t>());
+  return value.is_number_integer() && std::in_range<T>(value.get<int64_t>());
 }
 
 // One object of the text. Every field is read by name; finish() refuses those that nobody asked for.
@@ -40,10 +49,18 @@ class Reader {
   }
   template <class T>
   T get(const char* field, const char* expected) {
+    const json& value = at(field);
+    const auto refused = [&] {
+      wrong(where_, fmt::format("'{}' is {}, but {} is expected.", field, value.dump(), expected));
+    };
+    // The library would take truth values and floats for integers, and cut those that do not fit.
+    if constexpr (std::is_same_v<T, int> || std::is_same_v<T, int64_t>)
+      if (!fits<T>(value)) refused();
     try {
-      return at(field).get<T>();
+      return value.get<T>();
     } catch (const json::exception&) {
-      wrong(where_, fmt::format("'{}' is {}, but {} is expected.", field, object_.at(field).dump(), expected));
+      refused();
+      throw;
     }
   }
   std::string text(const char* field) { return get<std::string>(field, "a string"); }
@@ -129,12 +146,12 @@ json record_json(const Record& record) {
 
 Record record_of(Reader& owner) {
   Reader in(owner.at("record"), owner.where() + ".record");
-  Record record{.bytes = in.get<int64_t>("bytes", "a number"), .fields = {}, .literal = in.text("literal")};
+  Record record{.bytes = in.get<int64_t>("bytes", "an integer"), .fields = {}, .literal = in.text("literal")};
   in.each("fields", [&](Reader& f) {
     const std::string name = f.text("name");
-    const auto offset = f.get<int64_t>("offset", "a number");
+    const auto offset = f.get<int64_t>("offset", "an integer");
     const DType dtype = f.dtype("dtype");
-    record.fields.push_back({name, offset, dtype, f.has("count") ? f.get<int64_t>("count", "a number") : 1});
+    record.fields.push_back({name, offset, dtype, f.has("count") ? f.get<int64_t>("count", "an integer") : 1});
   });
   in.finish();
   return record;
@@ -242,10 +259,15 @@ std::string to_json(const Signature& s) {
 }
 
 Signature signature_from_json(const std::string& text) {
-  const json root = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto shallow = [](int depth, json::parse_event_t, json&) {
+    if (depth > kDeepest)
+      throw user_error(fmt::format("The signature's JSON is nested deeper than {} levels.", kDeepest), Builtin::Value);
+    return true;
+  };
+  const json root = json::parse(text, shallow, /*allow_exceptions=*/false);
   if (root.is_discarded()) throw user_error("The signature is no JSON text.", Builtin::Value);
   Reader in(root, "the signature");
-  const int schema = in.get<int>("schema", "a number");
+  const int schema = in.get<int>("schema", "an integer");
   if (schema < 1 || schema > Signature::kSchema)
     wrong(in.where(), fmt::format("schema {} is not known; this library reads 1 to {}.", schema, Signature::kSchema));
   Signature s;
@@ -275,10 +297,10 @@ Signature signature_from_json(const std::string& text) {
   s.persistent = in.texts("persistent");
   in.each("workspaces", [&](Reader& item) {
     const std::string name = item.text("name"), bytes = item.text("bytes");
-    s.workspaces.push_back({name, bytes, item.has("alignment") ? item.get<int64_t>("alignment", "a number") : 64});
+    s.workspaces.push_back({name, bytes, item.has("alignment") ? item.get<int64_t>("alignment", "an integer") : 64});
   });
   in.each("statuses",
-          [&](Reader& item) { s.statuses.push_back({item.get<int64_t>("status", "a number"), item.text("text")}); });
+          [&](Reader& item) { s.statuses.push_back({item.get<int64_t>("status", "an integer"), item.text("text")}); });
   if (in.has("options")) {
     Reader options(in.at("options"), "options");
     s.returns_tuple = options.flag("returns_tuple");

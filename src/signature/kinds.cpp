@@ -50,7 +50,7 @@ void check_array(const Signature& s, const SignatureArgument& a) {
     refuse(s, fmt::format("'{}' has strides but is dense; give it the order 'inner' or 'any'.", a.name));
   if (!a.strides.empty() && a.strides.size() != a.shape.size())
     refuse(s, fmt::format("'{}' has {} strides but {} extents.", a.name, a.strides.size(), rank));
-  if (a.order == Order::Inner && (rank == 0 || a.inner_axis >= rank))
+  if (a.order == Order::Inner && (a.inner_axis < 0 || a.inner_axis >= rank))
     refuse(s, fmt::format("'{}' has no axis {} of unit stride: its rank is {}.", a.name, a.inner_axis, rank));
   if (!a.default_text.empty() && a.default_text != "None")
     refuse(s, fmt::format("the array '{}' has the default {}; only None is possible.", a.name, a.default_text));

@@ -99,7 +99,7 @@ TEST(Json, NamesTheFieldOfARecordThatIsWrong) {
       "literal": "", "fields": [{"name": "x", "offset": "0", "dtype": "int8"}]}}]})");
     FAIL();
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "Signature JSON, fields[0]: 'offset' is \"0\", but a number is expected.");
+    EXPECT_STREQ(error.what(), "Signature JSON, fields[0]: 'offset' is \"0\", but an integer is expected.");
   }
 }
 
