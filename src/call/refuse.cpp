@@ -126,6 +126,10 @@ std::vector<int32_t> symbols_in(const FrExpr& code) {
   return found;
 }
 
+std::string value_text(const Evaluated& value) {
+  return value.overflow ? "more than 64 bits hold" : std::to_string(value.value);
+}
+
 std::string extent_sentence(const CallPlan& plan, const Frame& frame) {
   const Mismatch& m = frame.mismatch;
   const Check& check = plan.checks[static_cast<size_t>(m.index)];
@@ -145,7 +149,7 @@ std::string extent_sentence(const CallPlan& plan, const Frame& frame) {
   const Evaluated expected = check.expected.eval(frame.symbols, frame.pointers);
   if (check.stride)
     return fmt::format("'{}' has stride {} elements along axis {}, but {}{} is expected.", name, m.got, check.axis,
-                       check.expected.is_constant() ? "" : text_of(code, *plan.module) + " = ", expected.value);
+                       check.expected.is_constant() ? "" : text_of(code, *plan.module) + " = ", value_text(expected));
   if (check.expected.is_constant())
     return fmt::format("'{}' has shape {}, but {} is expected.", name, given_shape(frame, arg),
                        expected_shape(plan, arg));
@@ -169,7 +173,7 @@ std::string extent_sentence(const CallPlan& plan, const Frame& frame) {
   }
   if (!solved_from.empty()) values += fmt::format(", solved from {}", solved_from);
   return fmt::format("'{}' has shape {}, but {} is expected: {} = {}, not {} = {}{}.", name, given_shape(frame, arg),
-                     expected_shape(plan, arg), here, m.got, text_of(code, *plan.module), expected.value, values);
+                     expected_shape(plan, arg), here, m.got, text_of(code, *plan.module), value_text(expected), values);
 }
 
 std::string guard_sentence(const CallPlan& plan, const Frame& frame) {

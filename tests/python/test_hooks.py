@@ -86,7 +86,8 @@ def test_hooks_nest_and_may_refuse(fill):
         hooks.around_calls_of(twice, recorder([]))
 
 
-def test_around_compilations():
+def test_around_compilations(tmp_path, monkeypatch):
+    monkeypatch.setenv("FERRULE_CACHE_DIR", str(tmp_path))  # where nothing is there yet
     names = []
 
     @contextlib.contextmanager

@@ -330,12 +330,23 @@ def test_a_result_of_absurd_size(size: int) -> None:
     assert kernel(K=3).shape == (3,)
     doubles = zeros_of()
     with pytest.raises(
-        ValueError, match=r"zeros_of\(\): A result cannot be made: array is too big"
+        ValueError, match=r"zeros_of\(\): A result of shape \(\d+,\) cannot be made: array is too big"
     ):  # as NumPy
         doubles(K=size)
     with pytest.raises(MemoryError, match=str(2**59)):
         doubles(K=2**59)
     assert doubles(K=3).shape == (3,)
+
+
+@pytest.mark.parametrize("shape", ["N*4611686018427387904", "N*N*N"])
+def test_a_size_beyond_64_bits_is_not_shown_wrapped(shape: str) -> None:
+    source = "void sized(const double* a, const double* b, long n) {}"
+    kernel = load(source, "sized", [fr.Arg("a", shape="N", order="any"), fr.Arg("b", shape=shape)])
+    a = np.lib.stride_tricks.as_strided(np.ones(1), (2**31,), (0,))
+    with pytest.raises(
+        ValueError, match=r"b\.shape\[0\] = 0, not .* = more than 64 bits hold with N = 2147483648"
+    ):
+        kernel(a, np.ones(0))
 
 
 # -- names

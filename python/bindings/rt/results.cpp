@@ -1,6 +1,7 @@
 #include "results.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstring>
 #include <utility>
@@ -118,19 +119,20 @@ PyObject* build_one(const Target& target, size_t index, Frame& frame, FrCallCtx&
 }
 
 // NumPy's refusal to make an array, which is the Python error now, as one of the call.
-void refuse_result(const Target& target) {
+void refuse_result(const Target& target, int rank, const int64_t* shape) {
   const Builtin builtin = PyErr_ExceptionMatches(PyExc_MemoryError) ? Builtin::Memory : Builtin::Value;
   nanobind::python_error raised;
-  raise_from(user_error(fmt::format("{}(): A result cannot be made: {}", target.plan().module->name,
-                                    nanobind::str(raised.value()).c_str()),
-                        builtin));
+  raise_from(user_error(
+      fmt::format("{}(): A result of shape ({}{}) cannot be made: {}", target.plan().module->name,
+                  fmt::join(shape, shape + rank, ", "), rank == 1 ? "," : "", nanobind::str(raised.value()).c_str()),
+      builtin));
 }
 
 }  // namespace
 
 PyObject* new_array(const Target& target, PyArray_Descr* descr, int rank, const int64_t* shape) {
   PyObject* array = array_for_result(descr, rank, shape);
-  if (array == nullptr) refuse_result(target);
+  if (array == nullptr) refuse_result(target, rank, shape);
   return array;
 }
 
