@@ -153,6 +153,8 @@ def pythran(cache: Path) -> Callable[[str], Call]:
     import array_form
     import pythran
 
+    os.chdir(cache)  # its set-up reads the project file of the current folder
+
     def make(name: str) -> Call:
         path = cache / f"{name}.so"
         if not path.exists():
