@@ -241,6 +241,7 @@ def main() -> int:
     if contender == "Ferrule":
         stats = call.stats()  # type: ignore[attr-defined]
         figures["compiler"] = stats["compiler"]
+        call.compile(*given)  # type: ignore[attr-defined]
         begin = time.perf_counter()
         for _ in range(100):
             call.compile(*given)  # type: ignore[attr-defined]
