@@ -7,14 +7,18 @@
 
 #include <cerrno>
 #include <chrono>
+#include <deque>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <thread>
+#include <vector>
 
 #include "artifact/file_system.h"
 #include "artifact/manifest.h"
 #include "artifact/store_root.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "ferrule/abi.h"
 
 namespace ferrule {
 namespace {
@@ -37,14 +41,95 @@ class FolderLock {
   UniqueFd fd_;
 };
 
-int replace_file(const std::string& path, std::string_view content) {
-  std::string present;
-  if (FileSystem().read_file(path, &present) == 0 && present == content) return 0;
-  const std::string temporary = fmt::format("{}.{}", path, staging_name());
-  if (int error = write_new_file(temporary, content, 0644)) return error;
-  const int error = FileSystem().rename(temporary, path);
-  if (error != 0) remove_tree(temporary);
-  return error;
+// What a temporary file is called: apart from the files' own names, which may be as long as names can be.
+constexpr std::string_view kTemporary = ".ferrule-";
+
+// New files beside those that they are to replace: first all are written, then all are renamed, so that a full disk
+// leaves everything as it was.
+class Replacement {
+ public:
+  explicit Replacement(const std::string& folder) : folder_(folder) {}
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+  ~Replacement() {
+    for (const Pending& each : pending_) remove_tree(each.temporary);
+  }
+
+  void add(const std::string& path, std::string_view content) {
+    std::string present;
+    if (FileSystem().read_file(path, &present) == 0 && present == content) return;
+    require_no_folder(path);
+    pending_.push_back({fmt::format("{}/{}{}", folder_, kTemporary, staging_name()), path});
+    if (int error = write_new_file(pending_.back().temporary, content, 0644)) refuse(path, error);
+  }
+
+  void remove(const std::string& path) {
+    require_no_folder(path);
+    removed_.push_back(path);
+  }
+
+  void finish() {
+    for (; !pending_.empty(); pending_.pop_front()) {
+      if (int error = FileSystem().rename(pending_.front().temporary, pending_.front().path))
+        refuse(pending_.front().path, error);
+    }
+    for (const std::string& path : removed_) {
+      if (int error = remove_tree(path))
+        throw user_error(fmt::format("'{}' cannot be removed: {}.", path, errno_text(error)));
+    }
+  }
+
+ private:
+  struct Pending {
+    std::string temporary, path;
+  };
+
+  [[noreturn]] static void refuse(const std::string& path, int error) {
+    throw user_error(fmt::format("'{}' cannot be written: {}.", path, errno_text(error)));
+  }
+
+  static void require_no_folder(const std::string& path) {
+    FileStatus status;
+    if (FileSystem().status(path, &status) == 0 && status.kind == FileKind::Folder) refuse(path, EISDIR);
+  }
+
+  std::string folder_;
+  std::deque<Pending> pending_;
+  std::vector<std::string> removed_;
+};
+
+// What processes left that were killed here.
+void remove_rubbish(const std::string& folder) {
+  std::vector<std::string> names;
+  FileSystem().list(folder, &names);
+  for (const std::string& name : names) {
+    if (name.starts_with(kTemporary) && is_of_dead_process(name.substr(kTemporary.size())))
+      remove_tree(fmt::format("{}/{}", folder, name));
+  }
+}
+
+// A manifest, or one that was damaged: the files beside it are what Ferrule placed.
+bool is_own_manifest(const std::string& text) {
+  const auto root = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  return root.is_discarded() || (root.is_object() && root.contains("schema") && root.contains("ingredients"));
+}
+
+// Names on disk are free to be taken, but not those of files that somebody else wrote: the source that a kernel is
+// compiled from, say.
+void require_own(const std::string& folder, const std::string& name) {
+  const auto content_of = [&](const char* suffix) {
+    std::string content;
+    return read_file(fmt::format("{}/{}{}", folder, name, suffix), &content) == 0 ? content : "";
+  };
+  const std::string manifest = content_of(".json");
+  if (!manifest.empty() && is_own_manifest(manifest)) return;
+  for (const char* suffix : {".json", ".so", ".cpp", ".log"}) {
+    const std::string content = content_of(suffix);
+    if (content.empty() || content.find(FR_MODULE_SYMBOL) != std::string::npos) continue;
+    throw user_error(
+        fmt::format("'{}/{}{}' is there and no file of Ferrule's, so it is not replaced; give another folder.", folder,
+                    name, suffix));
+  }
 }
 
 }  // namespace
@@ -56,20 +141,18 @@ void place_artifact(const Artifact& artifact, const std::string& folder, const s
   if (development) files[".cpp"] = artifact.source();
   if (development && !log.empty()) files[".log"] = log;
   files[".so"] = artifact.module();
-  // The manifest comes last: it says what the others are.
   const FolderLock lock(folder, LOCK_EX);
-  const auto write = [&](const std::string& path, std::string_view content) {
-    if (int error = replace_file(path, content))
-      throw user_error(fmt::format("'{}' cannot be written: {}.", path, errno_text(error)));
-  };
-  for (const auto& [suffix, content] : files) write(fmt::format("{}/{}{}", folder, name, suffix), content);
-  write(fmt::format("{}/{}.json", folder, name), artifact.manifest());
+  require_own(folder, name);
+  remove_rubbish(folder);
+  const auto path = [&](const std::string& suffix) { return fmt::format("{}/{}{}", folder, name, suffix); };
+  Replacement replacement(folder);
+  // The manifest comes first: it says whose the others are.
+  replacement.add(path(".json"), artifact.manifest());
+  for (const auto& [suffix, content] : files) replacement.add(path(suffix), content);
   for (const char* suffix : {".cpp", ".log"}) {
-    const std::string path = fmt::format("{}/{}{}", folder, name, suffix);
-    if (files.contains(suffix)) continue;
-    if (int error = remove_tree(path))
-      throw user_error(fmt::format("'{}' cannot be removed: {}.", path, errno_text(error)));
+    if (!files.contains(suffix)) replacement.remove(path(suffix));
   }
+  replacement.finish();
 }
 
 Artifact open_placed(const std::string& folder, const std::string& name) {

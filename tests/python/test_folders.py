@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -428,3 +429,66 @@ def test_threads_that_place_one_name_get_names_of_their_own(here: Path) -> None:
         made = list(executor.map(lambda program: program.compile(X, folder=here), programs))
     assert sorted(Path(str(each.path)).stem for each in made) == ["f", *(f"f_{n}" for n in range(1, 6))]
     assert [factor_of(fr.Artifact.open(str(each.path))) for each in made] == [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
+
+
+@pytest.mark.parametrize("name", ["count.cpp", "count.json", "count.so", "count.log"])
+@pytest.mark.parametrize("layout", ["development", "production"])
+def test_files_of_the_user_are_not_replaced(here: Path, name: str, layout: str) -> None:
+    mine = '{"mine": 1}' if name.endswith(".json") else COUNTER
+    (here / name).write_text(mine)
+    with pytest.raises(
+        UserError, match=rf"{name}' is there and no file of Ferrule's, so it is not replaced; give"
+    ):
+        counter(folder=here, layout=layout)
+    assert [path.name for path in here.iterdir()] == [name] and (here / name).read_text() == mine
+
+
+@pytest.mark.parametrize("layout", ["development", "production"])
+def test_folders_of_the_user_are_not_replaced(here: Path, layout: str) -> None:
+    (here / "count.cpp").mkdir()
+    (here / "count.cpp" / "mine").touch()
+    with pytest.raises(UserError, match=r"count\.cpp' cannot be written: Is a directory\."):
+        counter(folder=here, layout=layout)
+    assert sorted(path.name for path in here.rglob("*")) == ["count.cpp", "mine"]
+
+
+@pytest.mark.parametrize("suffix", [".so", ".json", ".cpp"])
+def test_damaged_files_are_replaced(here: Path, suffix: str) -> None:
+    artifact = scaled(2.0).compile(X, folder=here)
+    file = here / f"f{suffix}"
+    file.write_bytes(file.read_bytes()[:100])
+    scaled(2.0).compile(X, folder=here)
+    assert fr.Artifact.open(here / "f.so") == artifact
+
+
+def test_what_killed_processes_left_is_removed(here: Path) -> None:
+    gone = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
+    )
+    for pid in (int(gone.stdout), os.getpid()):
+        (here / f".ferrule-{os.uname().nodename}-{pid}-1-0").touch()
+    scaled(2.0).compile(X, folder=here)
+    assert [path.name for path in here.glob(".ferrule-*")] == [
+        f".ferrule-{os.uname().nodename}-{os.getpid()}-1-0"
+    ]
+
+
+def test_a_background_specialisation_is_placed(here: Path) -> None:
+    program = fr.program(compile="async")(scaled(2.0).__wrapped__)
+    with fr.config(folder_mode="name"):
+        assert program(X).tolist() == [0.0, 2.0, 4.0]
+        while program._pending:
+            program(X)
+    assert [kernel.artifact.folder for kernel in program.specialisations] == [str(here / ".ferrule" / "f")]
+
+
+def test_a_background_specialisation_that_cannot_be_placed_runs(here: Path) -> None:
+    (here / "file").touch()
+    program = fr.program(compile="async")(scaled(2.0).__wrapped__)
+    with warnings.catch_warnings(record=True) as caught, fr.config(folder_mode="name", build_folder="file"):
+        warnings.simplefilter("always")
+        program(X)
+        while program._pending:
+            program(X)
+    assert program(X).tolist() == [0.0, 2.0, 4.0] and len(program.specialisations) == 1
+    assert {"cannot be made: Not a directory" in str(each.message) for each in caught} == {True}

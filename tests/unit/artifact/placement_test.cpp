@@ -1,8 +1,10 @@
 // Files of artifacts in folders of the user's.
 #include "artifact/placement.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <thread>
 #include <vector>
 
@@ -73,6 +75,26 @@ TEST_F(Placement, NamesWhatCannotBeWritten) {
     place_artifact(artifact_of("one"), path("nowhere"), "f", Layout::Production, "");
   };
   EXPECT_THROW(place_in_nowhere(), Error);
+}
+
+TEST_F(Placement, LeavesAllAsItWasWhereTheDiskIsFull) {
+  place_artifact(artifact_of("one"), folder_, "f", Layout::Development, "");
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small = {10000, before.rlim_max};
+  const Artifact large(made_up_entry("two", std::string(20000, 'x')), true);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  EXPECT_THROW(place_artifact(large, folder_, "f", Layout::Development, "a warning"), Error);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(open_placed(folder_, "f"), artifact_of("one"));
+  EXPECT_EQ(names_in(folder_).size(), 3);
+}
+
+TEST_F(Placement, TakesNamesAsLongAsNamesCanBe) {
+  const std::string name(250, 'n');
+  place_artifact(artifact_of("one"), folder_, name, Layout::Development, "");
+  EXPECT_EQ(open_placed(folder_, name), artifact_of("one"));
 }
 
 TEST_F(Placement, ReadersSeeTheFilesOfOneWriter) {
