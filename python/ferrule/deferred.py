@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ferrule import _rt, background, session
-from ferrule.errors import Unsupported
+from ferrule.errors import Unsupported, UserError, warn
 from ferrule.foreign import as_ndarrays
 from ferrule.kinds import argument_kinds
 from ferrule.samples import Sample, sample_of
@@ -45,7 +45,11 @@ class Pending:
         session.stopping.set(stop)
         args, kwargs = self._sample.arguments()
         with background.slot(), function._lock:
-            function._find_or_make(args, kwargs)
+            index = function._find_or_make(args, kwargs)
+            try:
+                function._place(index)
+            except UserError as error:  # the calls have their code and come here no more
+                warn(str(error))
 
 
 def _without_data(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sample | None:
