@@ -7,6 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ferrule import _rt, carried, collector, reasons, session, warm
@@ -44,6 +45,9 @@ def _unlock_in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_unlock_in_child)
+
+# How often a call compiles, while other threads change what the program reads.
+_ATTEMPTS = 3
 
 
 class _Keys(NamedTuple):
@@ -112,9 +116,12 @@ class Specialised(_rt.FunctionBase):
                 if added is not None and self._matches(added, args, kwargs):
                     self._finish(spent)
                     return added
-        index, record = self._capture(args, kwargs, settings, spent)
-        if keys is not None and record is not None:
-            self._keep(keys, warm.with_record(self._warm_tried.get(keys, ()), record))
+        for _ in range(_ATTEMPTS):
+            index, record = self._capture(args, kwargs, settings, spent)
+            if keys is not None and record is not None:
+                self._keep(keys, warm.with_record(self._warm_tried.get(keys, ()), record))
+            if unchanged(self._guards):
+                break
         self._finish(spent)
         return index
 
@@ -143,11 +150,12 @@ class Specialised(_rt.FunctionBase):
         spent = Spent()
         annotated = self._is_annotated()
         captured, overlapping = self._captured(args, kwargs, settings, spent)
-        value = self._built(captured, settings, spent)
         sites = tuple(session.site_table(captured.program.sites))
-        record = self._record(
-            captured, value, sites, _rt.toolchain_identity(settings.compiler, session.store()), overlapping
-        )
+        record = self._record(captured, sites, overlapping)
+        value = self._built(captured, settings, spent)
+        if record is not None:
+            toolchain = _rt.toolchain_identity(settings.compiler, session.store())
+            record = replace(record, entry=value.key, toolchain=toolchain)
         kinds = "annotations" if annotated else recordable_kinds(args, kwargs)
         keys = None if kinds is None else self._keys(settings, kinds)
         if keys is not None and record is not None:
@@ -227,6 +235,11 @@ class Specialised(_rt.FunctionBase):
         start = time.perf_counter()
         if not self._same_toolchain(record, settings) or not warm.holds(self._fn, record):
             return None
+        guards = [  # at once: another thread may give a variable another value
+            guard
+            for read in record.reads
+            for guard in guards_of(warm.find_place(self._fn, read.place), read.name)
+        ]
         value = session.store().get(record.entry) or self._carried_value(record.entry)
         if value is None or value.unmet_needs():
             return None
@@ -235,11 +248,6 @@ class Specialised(_rt.FunctionBase):
             return None
         sites = warm.sites_here(self._fn, record)
         kernel = session.load_kernel(value, sites)
-        guards = [
-            guard
-            for read in record.reads
-            for guard in guards_of(warm.find_place(self._fn, read.place), read.name)
-        ]
         places = [(warm.find_place(self._fn, place), name) for place, name in record.hidden]
         hidden = [variable(*place) for place in places]
         guards += [guard for place in places for guard in holder_guards(*place)]
@@ -324,15 +332,17 @@ class Specialised(_rt.FunctionBase):
         self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: BuildSettings, spent: Spent
     ) -> tuple[int, warm.Record | None]:
         captured, overlap_only = self._captured(args, kwargs, settings, spent)
-        value = self._built(captured, settings, spent)
+        # Before the C++ compiler runs: another thread may give a variable another value meanwhile.
         sites = tuple(session.site_table(captured.program.sites))
-        kernel = session.load_kernel(value, sites, spent)
+        record = self._record(captured, sites, overlap_only)
         reads = [(r.owner, r.name) for r in captured.globals_read]
         guards = [guard for owner, name in reads for guard in guards_of(owner, name)]
         guards += [guard for info in captured.hidden for guard in holder_guards(*info.path)]
         guards += captured.watched
         statics = {info.name: info.static for info in captured.arguments if info.kind == "static"}
         guards += default_guards(self._fn, statics)
+        value = self._built(captured, settings, spent)
+        kernel = session.load_kernel(value, sites, spent)
         self._guards = guards
         hidden = [variable(*info.path) for info in captured.hidden]
         index = int(
@@ -348,7 +358,8 @@ class Specialised(_rt.FunctionBase):
             )
         )
         toolchain = _rt.toolchain_identity(settings.compiler, session.store())
-        record = self._record(captured, value, sites, toolchain, overlap_only)
+        if record is not None:
+            record = replace(record, entry=value.key, toolchain=toolchain)
         read = (
             [(each.name, each.text) for each in record.reads]
             if record is not None
@@ -361,14 +372,10 @@ class Specialised(_rt.FunctionBase):
         return index, record
 
     def _record(
-        self,
-        captured: Any,
-        value: Any,
-        sites: tuple[tuple[str, str], ...],
-        toolchain: str,
-        overlap_only: bool,
+        self, captured: Any, sites: tuple[tuple[str, str], ...], overlap_only: bool
     ) -> warm.Record | None:
-        """The warm record of a specialisation; None where something it read cannot be told apart in a new process."""
+        """The warm record of a specialisation, but for its entry and toolchain; None where something it read cannot be told
+        apart in a new process."""
         if captured.watched:
             return None
         try:
@@ -384,9 +391,7 @@ class Specialised(_rt.FunctionBase):
         may_fail = any(what for _, what in sites)  # errors of runs name lines
         lines = warm.lines_of(self._fn, [r.value for r in captured.globals_read]) if may_fail else ""
         file = self._fn.__code__.co_filename
-        return warm.Record(
-            value.key, reads, hidden, fixed, sites, toolchain, overlap_only, captured.structure, file, lines
-        )
+        return warm.Record("", reads, hidden, fixed, sites, "", overlap_only, captured.structure, file, lines)
 
     def _remember(
         self,

@@ -3,6 +3,7 @@ same that would be compiled now; edits that mean nothing change nothing."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import linecache
 import os
@@ -212,10 +213,6 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return make
 
 
-class _Value(NamedTuple):
-    key: str
-
-
 def compiled(program: Any) -> Compiled:
     """All of a compilation but the C++ compiler."""
     options, fn = program._options, program._fn
@@ -229,9 +226,10 @@ def compiled(program: Any) -> Compiled:
     binding = session.binding_text(None, program=captured.program.print())
     entry = _rt.digest_of([("source", emitted["source"]), ("binding", binding)])
     kinds = "annotations" if not sample else recordable_kinds(sample, {}) or ""
+    record = program._record(captured, (), overlapping)
     return Compiled(
         entry,
-        program._record(captured, _Value(entry), (), "", overlapping),
+        None if record is None else dataclasses.replace(record, entry=entry),
         warm.record_key(fn, options.text(), settings, kinds),
         carried.call_key(fn, options.text(), settings, kinds),
         carried.code_digest(fn),

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import ferrule as fr
+from ferrule import session
 from ferrule.errors import Unsupported
 
 
@@ -583,3 +584,48 @@ def test_two_arguments_are_not_compared_by_identity() -> None:
     none = fr.program(lambda a, b=None: a if b is None else a + b)
     assert none(np.ones(2)).sum() == 2.0
     assert none(np.ones(2), np.ones(2)).sum() == 4.0
+
+
+def test_variables_that_change_while_the_compiler_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    k, items, x = 2.0, [1.0], np.arange(3.0)
+
+    def f(x):
+        return x * k + items[0]
+
+    compile_program = session.compile_program
+
+    def changing(*args: Any, **options: Any) -> Any:
+        nonlocal k
+        made = compile_program(*args, **options)
+        k, items[0] = 3.0, 5.0
+        return made
+
+    monkeypatch.setattr(session, "compile_program", changing)
+    program = fr.program(f)
+    program(x)
+    monkeypatch.undo()
+    for each in (program, fr.program(f)):  # the other finds what the first has recorded
+        np.testing.assert_array_equal(each(x), f(x))
+
+
+def test_what_a_function_imports_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.arange(3.0)
+    module = types.ModuleType("imported_inside")
+    module.k, module.table, module.box = 2.0, np.array([1.0, 2.0, 3.0]), Box()  # type: ignore[attr-defined]
+    module.scale = lambda x: x * 5.0  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    def f(x):
+        from imported_inside import box, k, scale
+        from imported_inside import table as t
+
+        return scale(x) * k + t + box.a
+
+    program = fr.program(f)
+    changes = {"k": 3.0, "table": np.zeros(3), "scale": lambda x: x - 1.0, "box": Box()}
+    changes["box"].a = 9.0
+    np.testing.assert_array_equal(program(x), f(x))
+    for name, value in changes.items():
+        setattr(module, name, value)
+        for each in (program, fr.program(f)):
+            np.testing.assert_array_equal(each(x), f(x))
