@@ -9,8 +9,10 @@ from __future__ import annotations
 import builtins
 import enum
 import functools
+import importlib.util
 import operator
 import os
+import sys
 from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
@@ -133,6 +135,17 @@ class Dispatcher:
             if trace.outside.is_outside(value)
             else getattr(value, name)
         )
+
+    def imported(self, value: Any, module: str, level: int, name: str) -> Any:
+        """What `from module import name` has bound, noted as module.name is."""
+        trace = Trace.active()
+        full = "." * level + module
+        if level:
+            full = importlib.util.resolve_name(full, self.globals.get("__package__") or "")
+        found = sys.modules.get(full)
+        if trace is None or not isinstance(found, ModuleType) or vars(found).get(name) is not value:
+            return value
+        return outside.read(trace, found, [name], vars(found), "")
 
     def global_store(self, value: Any, name: str) -> None:
         """A global was assigned; traced values cannot outlive the capture."""

@@ -374,6 +374,16 @@ class Rewriter(ast.NodeTransformer):
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension  # noqa: N815
 
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
+        """What is imported is an attribute of a module that may be bound anew."""
+        lines: list[ast.stmt] = [node]
+        for alias in node.names:
+            name = alias.asname or alias.name
+            whence = [ast.Constant(node.module or ""), ast.Constant(node.level), ast.Constant(alias.name)]
+            value = self._route("imported", [_load(name), *whence], node)
+            lines.append(ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], value), node))
+        return lines
+
     def visit_Name(self, node: ast.Name) -> Any:
         if isinstance(node.ctx, ast.Load) and self._is_outside(node.id):
             return self._route("load", [node, ast.Constant(node.id)], node)
