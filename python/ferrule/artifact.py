@@ -12,6 +12,7 @@ from ferrule import _rt, session
 from ferrule.by_value import find
 from ferrule.errors import IncompatibleArtifact, UserValueError
 from ferrule.kernel import Kernel
+from ferrule.paths import absolute, text_of
 
 if TYPE_CHECKING:
     from ferrule.placement import Place
@@ -149,7 +150,7 @@ class Artifact:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the artifact to a file, whole or not at all."""
-        self._value.embed(session.store()).save(os.fspath(path))
+        self._value.embed(session.store()).save(text_of(path, "path"))
 
     @staticmethod
     def open(path: str | os.PathLike[str]) -> Artifact:
@@ -157,16 +158,16 @@ class Artifact:
 
         Raises UserValueError where there is none or where it holds something else.
         """
-        if not os.path.isfile(path):
-            what = "is no file" if os.path.exists(path) else "does not exist"
-            raise UserValueError(f"The artifact '{os.fspath(path)}' cannot be opened: it {what}.")
-        file = os.fspath(path)
+        file = text_of(path, "path")
+        if not os.path.isfile(file):
+            what = "is no file" if os.path.exists(file) else "does not exist"
+            raise UserValueError(f"The artifact '{file}' cannot be opened: it {what}.")
         value = _rt.Artifact.open(file)
-        if not file.endswith(".so"):
+        if not file.endswith(".so") or not os.path.isfile(file.removesuffix(".so") + ".json"):
             return Artifact(value)
         from ferrule.placement import Place
 
-        folder, name = os.path.split(os.path.abspath(file))
+        folder, name = os.path.split(absolute(file))
         return Artifact(value, place=Place(folder, name.removesuffix(".so")))
 
     def module_bytes(self) -> bytes:

@@ -36,6 +36,13 @@ def _optional(text: str) -> str | None:
     return text or None
 
 
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise UserValueError(f"'{text}' is no whole number.") from None
+
+
 def _size(text: str) -> int | None:
     """Bytes: a number with K, M, G or T (powers of 1024) behind it, or 'none'."""
     lowered = text.strip().lower().removesuffix("b").removesuffix("i")
@@ -44,7 +51,7 @@ def _size(text: str) -> int | None:
     unit = 10 * (1 + "kmgt".index(lowered[-1])) if lowered[-1] in "kmgt" else 0
     try:
         return int(float(lowered.rstrip("kmgt")) * 2**unit)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise UserValueError(f"'{text}' is no size; use bytes, or a number with K, M, G or T.") from None
 
 
@@ -59,7 +66,7 @@ SETTINGS: Mapping[str, Setting] = {
     "strict_scalars": Setting(False, _flag, "refuse every conversion of scalar arguments"),
     "fallback": Setting(None, _optional, "what an Unsupported program does", (None, "python")),
     "check": Setting(False, _flag, "also run NumPy on copies at every call and compare"),
-    "recompile_limit": Setting(16, int, "specialisations of a function before it complains"),
+    "recompile_limit": Setting(16, _whole, "specialisations of a function before it complains"),
     "on_recompile_limit": Setting("warn", str, "what it does then", ("warn", "error")),
     "folder_mode": Setting(
         "content", str, "where compiled files lie", ("content", "name", "unique", "single")
@@ -107,14 +114,32 @@ def validate(name: str, value: Any) -> Any:
         raise UserValueError(f"'{name}' is {value!r}, but must be one of {choices}.")
     if isinstance(setting.default, bool) and not isinstance(value, bool):
         raise UserTypeError(f"'{name}' is {value!r}, but must be True or False.")
-    if (
-        isinstance(setting.default, int)
-        and not (value is None and name in OPTIONAL)
-        and not isinstance(setting.default, bool)
-        and not isinstance(value, int)
-    ):
-        raise UserTypeError(f"'{name}' is {value!r}, but must be an int.")
+    if isinstance(setting.default, int) and not isinstance(setting.default, bool):
+        _check_number(name, value)
+    if not setting.choices and isinstance(setting.default, (str, type(None))):
+        return _text(name, value, setting.default)
     return value
+
+
+def _check_number(name: str, value: Any) -> None:
+    if value is None and name in OPTIONAL:
+        return
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise UserTypeError(f"'{name}' is {value!r}, but must be an int.")
+    if not 0 <= value < 2**63:
+        raise UserValueError(f"'{name}' is {value}, but must be from 0 to 2**63 - 1.")
+
+
+def _text(name: str, value: Any, default: str | None) -> str | None:
+    """A text, or a path as one."""
+    if value is None and default is None:
+        return None
+    text = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if not isinstance(text, str):
+        raise UserTypeError(f"'{name}' is {value!r}, but must be a text{' or None' * (default is None)}.")
+    if "\0" in text:
+        raise UserValueError(f"'{name}' is {text!r}, but a text without zero bytes is expected.")
+    return text
 
 
 def setting(name: str, argument: Any = None) -> Any:
@@ -127,7 +152,10 @@ def setting(name: str, argument: Any = None) -> Any:
         return overrides[name]
     text = os.environ.get(f"FERRULE_{name.upper()}")
     if text is not None:
-        return validate(name, known.read(text))
+        try:
+            return validate(name, known.read(text))
+        except UserValueError as error:
+            raise UserValueError(f"FERRULE_{name.upper()}: {error}") from None
     return known.default
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from ferrule import _rt, session
 from ferrule.config import setting
 from ferrule.errors import UserRuntimeError, UserTypeError, UserValueError
+from ferrule.paths import absolute, text_of
 
 if TYPE_CHECKING:
     from ferrule.artifact import Artifact
@@ -75,15 +76,7 @@ def placing(
     if folder is not None:
         if folder_mode is not None:
             raise UserTypeError(f"'folder' is given together with folder_mode={folder_mode!r}; give one.")
-        try:
-            explicit = os.fspath(folder)
-        except TypeError:
-            raise UserTypeError(
-                f"'folder' is {type(folder).__name__}, but the path of a folder is expected."
-            ) from None
-        if not isinstance(explicit, str) or not explicit:
-            raise UserTypeError(f"'folder' is {folder!r}, but the path of a folder is expected.")
-        mode, base = "explicit", explicit
+        mode, base = "explicit", text_of(folder, "folder", "the path of a folder")
     else:
         base = setting("build_folder")
     if mode == "content":
@@ -96,7 +89,7 @@ def placing(
         return None
     return Placing(
         mode,
-        os.path.abspath(base),
+        absolute(text_of(base, "build_folder", "the path of a folder") if folder is None else base),
         setting("name_collision", name_collision),
         setting("reuse_loaded", reuse_loaded),
         setting("layout", layout),

@@ -112,11 +112,13 @@ Artifact open_artifact(const std::string& path) {
   FileStatus status;
   if (FileSystem().status(path, &status) == 0 && status.kind == FileKind::Folder) return open_folder(path);
   const std::filesystem::path file(path);
-  if (file.extension() == ".so" || file.extension() == ".json") {
+  std::string bytes;
+  const int error = read_file(path, &bytes);
+  const bool is_saved = bytes.starts_with(kMagic);  // under any name
+  if (!is_saved && (file.extension() == ".so" || file.extension() == ".json")) {
     return open_placed(file.has_parent_path() ? file.parent_path().string() : ".", file.stem().string());
   }
-  std::string bytes;
-  if (int error = read_file(path, &bytes)) {
+  if (error != 0) {
     throw user_error(fmt::format("The artifact '{}' cannot be read: {}.", path, errno_text(error)));
   }
   return Artifact::from_bytes(bytes);

@@ -315,6 +315,58 @@ def test_settings_come_from_the_innermost_place(monkeypatch: pytest.MonkeyPatch)
         fr.config(recompile_limits=3).__enter__()
 
 
+@pytest.mark.parametrize(
+    ("settings", "error", "text"),
+    [
+        ({"cache_dir": 3}, TypeError, "'cache_dir' is 3, but must be a text or None."),
+        ({"cache_dir": b"a"}, TypeError, "'cache_dir' is b'a', but must be a text or None."),
+        (
+            {"compiler": "g++\0"},
+            ValueError,
+            "'compiler' is 'g++\\x00', but a text without zero bytes is expected.",
+        ),
+        ({"cache_levels": None}, TypeError, "'cache_levels' is None, but must be a text."),
+        ({"cache_levels": ["/a"]}, TypeError, "'cache_levels' is ['/a'], but must be a text."),
+        ({"build_folder": None}, TypeError, "'build_folder' is None, but must be a text."),
+        ({"cache_limit": -1}, ValueError, "'cache_limit' is -1, but must be from 0 to 2**63 - 1."),
+        ({"cache_limit": 2**63}, ValueError, "but must be from 0 to 2**63 - 1."),
+        ({"recompile_limit": True}, TypeError, "'recompile_limit' is True, but must be an int."),
+    ],
+)
+def test_settings_are_checked(settings: dict[str, Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error) as caught:
+        fr.config(**settings).__enter__()
+    assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("check", "maybe", "FERRULE_CHECK: 'maybe' is no truth value; use 1 or 0."),
+        ("recompile_limit", "few", "FERRULE_RECOMPILE_LIMIT: 'few' is no whole number."),
+        ("cache_limit", "inf", "FERRULE_CACHE_LIMIT: 'inf' is no size; use bytes"),
+        ("cache_limit", "-1G", "FERRULE_CACHE_LIMIT: 'cache_limit' is -1073741824, but must be from 0"),
+        ("target", "avx", "FERRULE_TARGET: 'target' is 'avx', but must be one of"),
+    ],
+)
+def test_variables_of_the_environment_are_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, text: str
+) -> None:
+    from ferrule.config import setting
+
+    monkeypatch.setenv(f"FERRULE_{name.upper()}", value)
+    with pytest.raises(ValueError) as caught:
+        setting(name)
+    assert text in str(caught.value)
+
+
+def test_paths_are_settings(tmp_path: Path) -> None:
+    from ferrule.config import setting
+
+    with fr.config(cache_dir=tmp_path, build_folder=tmp_path):
+        assert setting("cache_dir") == setting("build_folder") == str(tmp_path)
+
+
 def test_dump_and_time_print_stages(tmp_path: Path) -> None:
     script = "import numpy as np, ferrule as fr, sys; sys.path.insert(0, sys.argv[1]); import s; fr.program(s.f)(np.ones(3))"
     (tmp_path / "s.py").write_text("def f(a):\n    return a + 1.0\n")

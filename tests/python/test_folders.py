@@ -250,7 +250,13 @@ def test_missing_files_are_named(here: Path) -> None:
             "'folder' is given together with folder_mode='name'; give one.",
         ),
         ({"folder": 3}, UserTypeError, "'folder' is int, but the path of a folder is expected."),
-        ({"folder": ""}, UserTypeError, "'folder' is '', but the path of a folder is expected."),
+        ({"folder": ""}, UserValueError, "'folder' is '', but the path of a folder is expected."),
+        ({"folder": "a\0b"}, UserValueError, "'folder' is 'a\\x00b', but the path of a folder is expected."),
+        (
+            {"folder": "a\udcff"},
+            UserValueError,
+            "'folder' is 'a\\udcff', but only paths in UTF-8 are supported.",
+        ),
         ({"folder_mode": "own"}, UserValueError, "'folder_mode' is 'own', but must be one of"),
         (
             {"folder": "a", "name_collision": "x"},
@@ -492,3 +498,40 @@ def test_a_background_specialisation_that_cannot_be_placed_runs(here: Path) -> N
             program(X)
     assert program(X).tolist() == [0.0, 2.0, 4.0] and len(program.specialisations) == 1
     assert {"cannot be made: Not a directory" in str(each.message) for each in caught} == {True}
+
+
+def test_files_are_named_by_text_bytes_and_paths(here: Path) -> None:
+    artifact = scaled(2.0).compile(X, folder=os.fsencode(here / "by bytes"))
+    assert fr.Artifact.open(os.fsencode(str(artifact.path))) == artifact
+    artifact.save(os.fsencode(here / "saved"))
+    assert fr.Artifact.open(here / "saved") == artifact
+    for call in (fr.Artifact.open, artifact.save):
+        with pytest.raises(UserTypeError, match="'path' is int, but the path of a file is expected"):
+            call(3)  # type: ignore[arg-type]
+        with pytest.raises(UserValueError, match="but only paths in UTF-8 are supported"):
+            call("a\udcff")
+        with pytest.raises(UserValueError, match="but the path of a file is expected"):
+            call("a\0")
+
+
+@pytest.mark.parametrize("name", ["saved.so", "saved.json"])
+def test_saved_files_may_have_any_name(here: Path, name: str) -> None:
+    artifact = scaled(2.0).compile(X)
+    artifact.save(here / name)
+    opened = fr.Artifact.open(here / name)
+    assert opened == artifact and opened.folder == artifact.folder
+
+
+@pytest.mark.parametrize("options", [{"folder": "a"}, {"folder_mode": "name"}])
+def test_a_relative_folder_needs_a_current_one(here: Path, options: dict[str, str]) -> None:
+    program = scaled(2.0)
+    (here / "gone").mkdir()
+    os.chdir(here / "gone")
+    (here / "gone").rmdir()
+    try:
+        with pytest.raises(
+            UserValueError, match="is not found, since the current folder is gone; give an absolute"
+        ):
+            program.compile(X, **options)
+    finally:
+        os.chdir(here)
