@@ -535,3 +535,16 @@ def test_a_relative_folder_needs_a_current_one(here: Path, options: dict[str, st
             program.compile(X, **options)
     finally:
         os.chdir(here)
+
+
+def test_a_reload_forgets_nothing(here: Path) -> None:
+    old = scaled(2.0).compile(X, folder=here)
+    module = module_of(old)
+    generated = sys.modules["ferrule.generated"]
+    finders = len(sys.meta_path)
+    assert importlib.reload(generated) is generated and len(sys.meta_path) == finders
+    assert importlib.reload(module) is module and module.kernel(X).tolist() == [0.0, 2.0, 4.0]
+    new = scaled(3.0).compile(X, folder=here, name_collision="replace")
+    importlib.reload(generated)
+    with pytest.raises(ImportError, match="a process keeps what it imported"):
+        module_of(new)

@@ -31,7 +31,8 @@ class _Imported:
     module: ModuleType
 
 
-_imported: dict[str, _Imported] = {}
+# What a reload of this module must not forget.
+_imported: dict[str, _Imported] = globals().get("_imported", {})
 
 
 def forget(component: str, name: str, key: str) -> None:
@@ -130,4 +131,5 @@ def _find(component: str, name: str, fullname: str) -> tuple[Artifact, str]:
         raise ImportError(str(error), name=fullname, path=file) from error
 
 
-sys.meta_path.append(_Finder())
+if not any(type(each).__module__ == __name__ for each in sys.meta_path):
+    sys.meta_path.append(_Finder())
