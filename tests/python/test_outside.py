@@ -629,3 +629,26 @@ def test_what_a_function_imports_may_change(monkeypatch: pytest.MonkeyPatch) -> 
         setattr(module, name, value)
         for each in (program, fr.program(f)):
             np.testing.assert_array_equal(each(x), f(x))
+
+
+whole = 2.0
+this = sys.modules[__name__]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: globals()["whole"] * x,
+        lambda x: eval("whole") * x,
+        lambda x: vars(this)["whole"] * x,
+        lambda x: vars(box)["a"] * x,
+    ],
+)
+def test_variables_that_are_read_by_other_means(f: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.arange(3.0)
+    program = fr.program(f)
+    np.testing.assert_array_equal(program(x), f(x))
+    monkeypatch.setitem(globals(), "whole", 3.0)
+    monkeypatch.setattr(box, "a", 7.0)
+    for each in (program, fr.program(f)):
+        np.testing.assert_array_equal(each(x), f(x))

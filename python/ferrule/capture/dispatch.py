@@ -147,6 +147,14 @@ class Dispatcher:
             return value
         return outside.read(trace, found, [name], vars(found), "")
 
+    def read_whole(self, value: Any, reader: str) -> Any:
+        """What a call gave that may have read any global or any attribute; all of them are noted."""
+        trace = Trace.active()
+        content = value if reader == "vars" else self.globals
+        if trace is not None and type(content) is dict and not any(map(_is_traced, content.values())):
+            outside.watch_container(trace, content)
+        return value
+
     def global_store(self, value: Any, name: str) -> None:
         """A global was assigned; traced values cannot outlive the capture."""
         if Trace.active() is not None and _is_traced(value):

@@ -20,6 +20,8 @@ PIECE = "__fr_piece"  # prefix of functions and parameters that are pieces of th
 _OWN = "__fr_"  # prefix of all names that the rewrite makes
 # Calls that look at the frame of their caller stay as they are.
 _FRAME_CALLS = {"super", "locals", "globals", "vars", "dir", "eval", "exec"}
+# Those of them that read variables or attributes of which the rewrite sees nothing.
+_READERS = {"globals", "vars", "eval", "exec"}
 
 
 class _Function:
@@ -299,7 +301,10 @@ class Rewriter(ast.NodeTransformer):
             if node.func.id == "super" and not node.args and self.function_.first is not None:
                 node.args = [_load("__class__"), _load(self.function_.first)]
                 return node
-            return self.generic_visit(node)
+            reads = node.func.id in _READERS and self._is_outside(node.func.id)
+            whose = ast.Constant(node.func.id)
+            self.generic_visit(node)
+            return self._route("read_whole", [node, whose], node) if reads else node
         function = self.visit(node.func)
         arguments = [self.visit(argument) for argument in node.args]
         keywords = [self.visit(keyword) for keyword in node.keywords]
