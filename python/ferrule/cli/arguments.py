@@ -19,6 +19,7 @@ from ferrule.errors import UserTypeError, UserValueError
 from ferrule.function import Function
 
 _ARRAY = re.compile(r"(?P<dtype>[A-Za-z_]\w*)\[(?P<extents>[\d\s,]*)\]")
+_LIKE_ARRAY = re.compile(r"\w+\[")
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
 
 
@@ -116,9 +117,13 @@ def _value(text: str, generator: np.random.Generator) -> Any:
             raise UserTypeError(
                 f"'{text}' names no dtype of NumPy; write for example float64[10,20]."
             ) from None
-        return np.asarray(
-            _made(dtype, tuple(int(n) for n in re.findall(r"\d+", match["extents"])), generator)
-        )
+        shape = tuple(int(n) for n in re.findall(r"\d+", match["extents"]))
+        try:
+            return np.asarray(_made(dtype, shape, generator))
+        except (MemoryError, ValueError) as error:
+            raise UserValueError(f"The array '{text}' cannot be made: {error}.") from None
+    if _LIKE_ARRAY.match(text):
+        raise UserValueError(f"'{text}' is no array; write for example float64[10,20].")
     if text in ("True", "False", "None"):
         return ast.literal_eval(text)
     for kind in (int, float, complex):
