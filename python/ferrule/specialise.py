@@ -30,6 +30,7 @@ from ferrule.variables import (
     guards_of,
     holder_guards,
     positional_only,
+    traced_guards,
     unchanged,
     variable,
 )
@@ -335,8 +336,8 @@ class Specialised(_rt.FunctionBase):
         # Before the C++ compiler runs: another thread may give a variable another value meanwhile.
         sites = tuple(session.site_table(captured.program.sites))
         record = self._record(captured, sites, overlap_only)
-        reads = [(r.owner, r.name) for r in captured.globals_read]
-        guards = [guard for owner, name in reads for guard in guards_of(owner, name)]
+        reads = captured.globals_read
+        guards = [guard for r in reads for guard in traced_guards(r.owner, r.name, r.value)]
         guards += [guard for info in captured.hidden for guard in holder_guards(*info.path)]
         guards += captured.watched
         statics = {info.name: info.static for info in captured.arguments if info.kind == "static"}

@@ -188,6 +188,20 @@ def default_guards(fn: Callable[..., Any], static: Iterable[str]) -> list[Guard]
     return guards
 
 
+_PLAIN = (bool, int, float, complex, str, bytes)
+
+
+def traced_guards(owner: Any, path: str, traced: Any) -> list[Guard]:
+    """`guards_of` a variable that had this value in the trace; another thread may have given it another since."""
+    name = path.rpartition(".")[2]
+    return [
+        (*guard[:2], traced)
+        if guard[1:2] == (name,) and len(guard) == 3 and type(guard[2]) in _PLAIN and type(traced) in _PLAIN
+        else guard
+        for guard in guards_of(owner, path)
+    ]
+
+
 def guards_of(owner: Any, path: str) -> list[Guard]:
     """What a call compares for a variable that the trace read: the holders of a dotted name, then its last part.
 

@@ -608,6 +608,29 @@ def test_variables_that_change_while_the_compiler_runs(monkeypatch: pytest.Monke
         np.testing.assert_array_equal(each(x), f(x))
 
 
+def test_variables_that_change_right_after_the_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    k, one, x = 2.0, Box(), np.arange(3.0)
+
+    def f(x):
+        return x * k + one.a
+
+    site_table = session.site_table
+
+    def changing(*args: Any) -> Any:
+        nonlocal k
+        k, one.a = 3.0, 7.0
+        return site_table(*args)
+
+    monkeypatch.setattr(session, "site_table", changing)
+    program = fr.program(f)
+    np.testing.assert_array_equal(program(x), f(x))
+    monkeypatch.undo()
+    for each in (program, fr.program(f)):
+        np.testing.assert_array_equal(each(x), f(x))
+    k, one.a = 2.0, 3.0
+    np.testing.assert_array_equal(program(x), f(x))
+
+
 def test_what_a_function_imports_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.arange(3.0)
     module = types.ModuleType("imported_inside")
