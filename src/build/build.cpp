@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -71,12 +73,19 @@ std::vector<std::string> command_of(const Toolchain& toolchain, const Target& ta
   return command;
 }
 
+bool is_shared_object(const std::string& bytes) {
+  ElfW(Ehdr) header;
+  if (bytes.size() < sizeof header) return false;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_type == ET_DYN;
+}
+
 // How the process ended, where it did not succeed; empty where it did.
 std::string failure_of(const ProcessResult& result, const BuildOptions& options, const std::string& module) {
   if (result.timed_out) return fmt::format("did not end within {} s", options.time_limit_s);
   if (result.signal != 0) return fmt::format("was killed by signal {}", result.signal);
   if (result.exit_status != 0) return fmt::format("failed with exit status {}", result.exit_status);
-  if (module.compare(0, 4, "\177ELF") != 0) return "wrote no shared object";
+  if (!is_shared_object(module)) return "wrote no shared object";
   return "";
 }
 

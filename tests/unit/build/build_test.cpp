@@ -123,6 +123,9 @@ TEST_F(BuildTest, OddEndsOfTheCompilerAreTold) {
   EXPECT_NE(failure("", script("kill -9 $$")).find("was killed by signal 9"), std::string::npos);
   EXPECT_NE(failure("", script("exit 7")).find("exit status 7: it printed nothing"), std::string::npos);
   EXPECT_NE(failure("", script("exit 0")).find("wrote no shared object"), std::string::npos);
+  options_.extra_flags = {"-c"};
+  EXPECT_NE(failure("int f() { return 1; }\n", toolchain_).find("wrote no shared object"), std::string::npos);
+  options_.extra_flags.clear();
   Toolchain gone = toolchain_;
   gone.command = {folder_ + "/gone"};
   EXPECT_NE(failure("", gone).find("could not be started (No such file or directory)"), std::string::npos);
