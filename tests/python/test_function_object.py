@@ -328,3 +328,23 @@ def test_a_cache_folder_that_is_no_text_is_named(tmp_path: Path, monkeypatch: py
 def test_an_artifact_that_is_not_there(tmp_path: Path, name: str, text: str) -> None:
     with pytest.raises(UserValueError, match=text):
         fr.Artifact.open(tmp_path / name)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float32", "float64"])
+def test_a_probe_with_empty_arrays_learns_the_type_and_compiles_nothing(dtype):
+    """As task schedulers do, before or after the first real call."""
+
+    @fr.program
+    def scaled(a):
+        return a.T * 2
+
+    expected = np.ones((0, 0), dtype).T * 2
+    for sample in (np.ones((3, 4), dtype), np.ones((0, 0), dtype)):
+        program = fr.program(scaled.__wrapped__)
+        program(sample)
+        made = program.stats()["specialisations"]
+        for shape in ((0, 0), (1, 1), (5, 2)):
+            result = program(np.ones(shape, dtype))
+            assert result.dtype == expected.dtype and result.shape == shape[::-1]
+        assert program.stats()["specialisations"] == made == 1
+        assert program.specialisations[0].artifact.load()(np.ones((0, 0), dtype)).dtype == expected.dtype
