@@ -114,7 +114,7 @@ class Artifact:
     @property
     def store_folder(self) -> str | None:
         """The folder of its entry in a store that this process uses; None where none of them has it."""
-        for each in session.known_stores():
+        for each in session.stores():
             path = os.path.join(each.root, "v1", self.key[:2], self.key[2:])
             if os.path.isdir(path):
                 return path

@@ -189,7 +189,7 @@ def _record(folder: str) -> str:
 
 def folder_of(component: str) -> str | None:
     """The folder with a name in `ferrule.generated`; None where no store that this process uses knows it."""
-    for each in (session.store(), *session.known_stores()):
+    for each in session.stores():
         text = each.read_warm(_record_key(component))
         if text is not None:
             found: str = json.loads(text)["folder"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -78,8 +77,8 @@ def _why(made: Origin, before: Sequence[Origin]) -> str:
     nearest = min(range(len(before)), key=lambda index: (len(changed[index]), -index))
     if changed[nearest]:
         return f"{'; '.join(changed[nearest])} (as in specialisation {nearest})"
-    own = _guards(made.artifact.manifest)
-    needs = [guard for guard in _guards(before[nearest].artifact.manifest) if guard not in own]
+    own = _guards(made.artifact)
+    needs = [guard for guard in _guards(before[nearest].artifact) if guard not in own]
     if needs:
         return f"specialisation {nearest} takes only calls with {' and '.join(needs)}, here {made.sizes or 'they do not hold'}"
     if made.sizes != before[nearest].sizes:
@@ -129,7 +128,5 @@ def _short(text: str) -> str:
     return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 3]}..."
 
 
-def _guards(manifest: str) -> list[str]:
-    binding = json.loads(manifest)["binding"]
-    content = json.loads(binding) if isinstance(binding, str) else binding
-    return _GUARD.findall(content.get("program", ""))
+def _guards(artifact: Artifact) -> list[str]:
+    return _GUARD.findall(artifact._binding().get("program", ""))

@@ -72,6 +72,12 @@ def known_stores() -> list[Any]:
         return list(_stores.values())
 
 
+def stores() -> list[Any]:
+    """The store of the current configuration, then the others that this process has used."""
+    first = store()
+    return [first, *(each for each in known_stores() if each is not first)]
+
+
 def leave_stores() -> None:
     """Begin with new stores: threads that a fork has left behind may hold locks of the old ones for ever."""
     global _stores

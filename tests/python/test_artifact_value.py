@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
 import shutil
+import subprocess
+import sys
 import uuid
 from pathlib import Path
 from typing import Any
@@ -224,3 +227,12 @@ def test_the_folder_has_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "here").rmdir()
     assert kernel(np.ones(1)).tolist() == [number]
     assert artifact.folder is None
+
+
+def test_the_folder_of_an_entry_is_found_before_anything_was_loaded(tmp_path: Path) -> None:
+    artifact, _ = compiled(tmp_path)
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).folder)"
+    env = {**os.environ, "FERRULE_CACHE_DIR": str(tmp_path)}
+    sent = pickle.dumps(artifact.by_reference())
+    done = subprocess.run([sys.executable, "-c", code], input=sent, env=env, capture_output=True, check=True)
+    assert done.stdout.decode().strip() == str(tmp_path / "v1" / artifact.key[:2] / artifact.key[2:])

@@ -46,7 +46,7 @@ def forget(component: str, name: str, key: str) -> None:
 
 def _entry(component: str, name: str) -> tuple[Artifact, str] | None:
     key = component[1:]
-    for each in (session.store(), *session.known_stores()):
+    for each in session.stores():
         value = each.get(key)
         if value is not None and value.name == name:
             artifact = Artifact(value)
