@@ -89,7 +89,7 @@ class Specialised(_rt.FunctionBase):
         self._spent = Spent()
         self._artifacts: dict[int, Artifact] = {}  # by the numbers of the specialisations
         self._builds: dict[int, Build] = {}
-        self._guards: list[Guard] = []  # of the specialisation that an annotated function has
+        self._guards: list[Guard] = []  # of the specialisation that was added last
         self._origins: dict[int, reasons.Origin] = {}
         self._warm_tried: dict[_Keys, tuple[warm.Record, ...]] = {}
         self._carried: list[Carried] = []
