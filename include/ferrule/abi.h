@@ -295,7 +295,8 @@ struct FrHost {
   uint32_t version; /* FR_ABI_MAJOR << 16 | FR_ABI_MINOR */
   /* Records an error in ctx unless one is there; `site` indexes the site table kept outside the module (-1: none). */
   void (*set_error)(FrCallCtx* ctx, int32_t code, int32_t site, const int64_t values[4]);
-  /* Fresh C-ordered memory for return `ret`; NULL when out of memory (the error is recorded). */
+  /* Fresh C-ordered memory for return `ret`; NULL when out of memory (the error is recorded). Asked again for the same
+     return, by this or view_return, the last answer counts. */
   void* (*alloc_return)(FrCallCtx* ctx, int32_t ret, int32_t rank, const int64_t* shape);
   /* Return `ret` is a view of argument `arg`; byte_offset from the pointer passed for it, strides in elements. */
   int32_t (*view_return)(FrCallCtx* ctx, int32_t ret, int32_t arg, int64_t byte_offset, int32_t rank,

@@ -131,9 +131,8 @@ void Lowering::make_if_opaque(BufferId id) {
   if (!known_at_entry(out_.buffers[id].shape)) append({loops::Make{.buffer = id}});
 }
 
-BufferId Lowering::memory_for(ValueId value, const ValueType& type) {
-  if (memory_[value] != kNone) return memory_[value];
-  const auto returned = returned_.find(value);
+BufferId Lowering::memory_without_make(ValueId value, const ValueType& type, bool may_be_return) {
+  const auto returned = may_be_return ? returned_.find(value) : returned_.end();
   const bool direct = type.kind == ValueKind::Array && returned != returned_.end();
   const BufferId id = new_buffer(direct                          ? fmt::format("result{}", returned->second)
                                  : type.kind == ValueKind::Array ? "tmp"
@@ -144,8 +143,14 @@ BufferId Lowering::memory_for(ValueId value, const ValueType& type) {
     out_.buffers[id].place = known ? loops::Place::Return : loops::Place::Dynamic;
     out_.buffers[id].index = returned->second;
   }
-  if (type.kind == ValueKind::Array) make_if_opaque(id);
   memory_[value] = id;
+  return id;
+}
+
+BufferId Lowering::memory_for(ValueId value, const ValueType& type) {
+  if (memory_[value] != kNone) return memory_[value];
+  const BufferId id = memory_without_make(value, type, true);
+  if (type.kind == ValueKind::Array) make_if_opaque(id);
   return id;
 }
 

@@ -15,11 +15,18 @@ void Lowering::place_carried(const Op& op) {
     // The parameter's type names the extents that change from one iteration to the next.
     const ValueType& type = program_.type(op.regions.back().params[i]);
     if (type.kind == ValueKind::View) continue;
-    const BufferId buffer = memory_for(op.results[i], type);
+    // A return is made once, memory that changes its shape at every iteration.
+    const BufferId buffer =
+        changes_shape(type.shape) ? memory_without_make(op.results[i], type, false) : memory_for(op.results[i], type);
     for (const Region& region : op.regions) {
       if (i < region.params.size()) memory_[region.params[i]] = buffer;
     }
   }
+}
+
+bool Lowering::changes_shape(const std::vector<Expr>& shape) const {
+  return std::any_of(shape.begin(), shape.end(),
+                     [&](const Expr& extent) { return carried_symbol(canonical(extent)).has_value(); });
 }
 
 std::vector<BufferId> Lowering::carried_memory(const std::vector<ValueId>& values) const {
@@ -57,8 +64,8 @@ Expr Lowering::view_stride(const ValueType& view, int axis) const {
   return stride;
 }
 
-void Lowering::assign(const std::vector<BufferId>& targets, const std::vector<std::vector<ValueId>>& pointers,
-                      const std::vector<ValueId>& sources) {
+void Lowering::assign(Assign when, const std::vector<BufferId>& targets,
+                      const std::vector<std::vector<ValueId>>& pointers, const std::vector<ValueId>& sources) {
   // Extents and strides that change with what is carried: symbol -> value, computed before anything moves.
   std::map<SymbolId, Expr> moved;
   std::set<SymbolId> in_arrays;
@@ -94,6 +101,10 @@ void Lowering::assign(const std::vector<BufferId>& targets, const std::vector<st
     const int result = body.index(value);
     body.store({.buffer = buffer}, result);
     finish_nest({}, body, -1);
+    if (when == Assign::First) {
+      append({loops::Define{.symbol = symbol, .value = {.buffer = buffer}}});
+      continue;
+    }
     if (in_arrays.count(symbol)) {
       const std::string name = out_.symbols[symbol].name + "_next";
       const SymbolId next = out_.symbols.add(name, SymbolKind::Opaque, out_.symbols[symbol].nonnegative);
@@ -102,13 +113,17 @@ void Lowering::assign(const std::vector<BufferId>& targets, const std::vector<st
     }
     defines.push_back({.symbol = symbol, .value = {.buffer = buffer}});
   }
+  for (size_t i = 0; i < sources.size() && when == Assign::First; ++i) {
+    if (targets[i] != kNone && changes_shape(out_.buffers[targets[i]].shape))
+      append({loops::Make{.buffer = targets[i]}});
+  }
   // What is overwritten below and still to be read moves aside first: by memory, except for arrays that change their
   // shape, whose copies have the new one.
   std::map<BufferId, BufferId> aside;
   std::vector<BufferId> reshaped(sources.size(), kNone);
   for (size_t i = 0; i < sources.size(); ++i) {
     const BufferId from = targets[i] == kNone ? kNone : memory_[sources[i]];
-    if (from == kNone || from == targets[i]) continue;
+    if (from == kNone || from == targets[i] || when == Assign::First) continue;
     const std::vector<Expr> shape = out_.buffers[targets[i]].shape;
     std::vector<Expr> next_shape;
     for (const Expr& extent : shape) {
@@ -147,12 +162,12 @@ void Lowering::lower_for(const Op& op) {
   place_carried(op);
   const std::vector<BufferId> targets = carried_memory(op.results);
   const std::vector<std::vector<ValueId>> pointers = loop_pointers(op);
-  assign(targets, pointers, op.operands);
+  assign(Assign::First, targets, pointers, op.operands);
   loops::For loop{.variable = op.symbol, .lo = canonical(op.lo), .hi = canonical(op.hi), .step = canonical(op.step)};
   lower_region(op.regions[0], loop.body);
   Block* const outer = block_;
   block_ = &loop.body;
-  assign(targets, pointers, op.regions[0].yields);
+  assign(Assign::Next, targets, pointers, op.regions[0].yields);
   block_ = outer;
   append({std::move(loop)});
 }
@@ -161,7 +176,7 @@ void Lowering::lower_while(const Op& op) {
   place_carried(op);
   const std::vector<BufferId> targets = carried_memory(op.results);
   const std::vector<std::vector<ValueId>> pointers = loop_pointers(op);
-  assign(targets, pointers, op.operands);
+  assign(Assign::First, targets, pointers, op.operands);
   loops::While loop;
   lower_region(op.regions[0], loop.test);
   Block* const outer = block_;
@@ -170,7 +185,7 @@ void Lowering::lower_while(const Op& op) {
   block_ = outer;
   lower_region(op.regions[1], loop.body);
   block_ = &loop.body;
-  assign(targets, pointers, op.regions[1].yields);
+  assign(Assign::Next, targets, pointers, op.regions[1].yields);
   block_ = outer;
   append({std::move(loop)});
 }
@@ -179,7 +194,9 @@ void Lowering::lower_if(const Op& op) {
   loops::If branch{.condition = op.condition};
   if (!op.condition) branch.flag = scalar_access(op.operands[0]);
   for (ValueId result : op.results) {
-    if (program_.type(result).kind != ValueKind::View) memory_for(result, program_.type(result));
+    const ValueType& type = program_.type(result);
+    if (type.kind == ValueKind::View) continue;
+    changes_shape(type.shape) ? memory_without_make(result, type, true) : memory_for(result, type);
   }
   const std::vector<BufferId> targets = carried_memory(op.results);
   std::vector<std::vector<ValueId>> pointers(op.results.size());
@@ -191,7 +208,7 @@ void Lowering::lower_if(const Op& op) {
     Block& block = side == 0 ? branch.then_block : branch.else_block;
     lower_region(op.regions[side], block);
     block_ = &block;
-    assign(targets, pointers, op.regions[side].yields);
+    assign(Assign::First, targets, pointers, op.regions[side].yields);
     block_ = outer;
   }
   append({std::move(branch)});

@@ -35,6 +35,7 @@ class Lowering {
   std::vector<Expr> canonical(const std::vector<Expr>& exprs) const;
   // Memory for a pure value; for a value that is returned, the return's own.
   BufferId memory_for(ValueId value, const ValueType& type);
+  BufferId memory_without_make(ValueId value, const ValueType& type, bool may_be_return);
   BufferId new_buffer(const std::string& name, DType dtype, std::vector<Expr> shape);
   std::string fresh_name(const std::string& name);
   // Whether a call knows the shape before it runs.
@@ -66,8 +67,14 @@ class Lowering {
   void lower_if(const Op& op);
   // Gives each carried scalar and array of a loop its memory, shared by parameters and result.
   void place_carried(const Op& op);
+  // Whether an extent comes with what a region carries: memory of that shape is made where it is assigned.
+  bool changes_shape(const std::vector<Expr>& shape) const;
+  enum class Assign : uint8_t {
+    First,  // nothing reads the targets and their sizes yet
+    Next,   // the sources may be made of the targets
+  };
   // carried i of `op` = sources[i], all at once. `pointers[i]`: the views that follow.
-  void assign(const std::vector<BufferId>& targets, const std::vector<std::vector<ValueId>>& pointers,
+  void assign(Assign when, const std::vector<BufferId>& targets, const std::vector<std::vector<ValueId>>& pointers,
               const std::vector<ValueId>& sources);
   // The symbol, if the expression is one whose value comes with what a region carries.
   std::optional<SymbolId> carried_symbol(const Expr& expr) const;

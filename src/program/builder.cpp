@@ -74,6 +74,20 @@ bool ProgramBuilder::visible(ValueId value) const {
   return value < definitions_.size() && live_regions_[definitions_[value].serial];
 }
 
+bool ProgramBuilder::has_value(const Expr& expr) const {
+  for (const SymbolId symbol : expr.symbols()) {
+    if (program_.symbols[symbol].kind != SymbolKind::Opaque) continue;
+    if (symbol >= symbol_homes_.size() || symbol_homes_[symbol] == kNone || !live_regions_[symbol_homes_[symbol]])
+      return false;
+  }
+  return true;
+}
+
+void ProgramBuilder::set_home(SymbolId symbol, uint32_t serial) {
+  if (symbol >= symbol_homes_.size()) symbol_homes_.resize(symbol + 1, kNone);
+  symbol_homes_[symbol] = serial;
+}
+
 const ValueType& ProgramBuilder::use(ValueId id) const {
   if (id >= definitions_.size()) throw internal_error(fmt::format("There is no value {} in this program.", id));
   if (!visible(id))
@@ -221,6 +235,7 @@ SymbolId ProgramBuilder::symbolize(ValueId scalar, std::string name, bool nonneg
     if (live_regions_[serial]) return symbol;
   const ValueId operand = type.dtype == DType::I64 ? scalar : cast(scalar, DType::I64);
   const SymbolId symbol = program_.symbols.add(std::move(name), SymbolKind::Opaque, nonnegative);
+  set_home(symbol, stack_.back().serial);
   Op op{.kind = OpKind::Symbolize, .operands = {operand}};
   op.symbol = symbol;
   append(std::move(op));

@@ -143,6 +143,11 @@ class ProgramBuilder {
   std::vector<ValueId> carried_results(std::span<const ValueId> params, std::span<const ValueId> initial,
                                        std::span<const ValueId> yields);
   std::vector<ValueId> joined_results(const Region& then_region, const Region& else_region);
+  // Whether a size has a value in the current region: no opaque symbol of it is defined in a region that has ended.
+  bool has_value(const Expr& expr) const;
+  // The symbol, if a region's parameter or result brings its value: an opaque one that has none outside.
+  std::optional<SymbolId> carried_symbol(const Expr& expr) const;
+  void set_home(SymbolId symbol, uint32_t serial);
   std::vector<ValueId> append_control(Op op, std::vector<ValueId> results);
   Result owned_result(Result result);
   void add_source(const Expr& expr, uint8_t source, int argument, int axis);
@@ -153,6 +158,7 @@ class ProgramBuilder {
   std::vector<std::unique_ptr<Region>> open_;
   std::vector<Definition> definitions_;                                             // by ValueId
   std::vector<bool> live_regions_;                                                  // by serial
+  std::vector<uint32_t> symbol_homes_;                                              // see has_value; by SymbolId, serials
   std::unordered_map<ValueId, std::vector<std::pair<uint32_t, SymbolId>>> opaque_;  // scalar -> (region serial, symbol)
   uint32_t memory_version_ = 0;                                                     // changes wherever memory may have
   int site_ = -1;

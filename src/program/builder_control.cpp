@@ -1,6 +1,8 @@
 // Regions and the operations that hold them: loops, branches, values that they carry.
 #include <fmt/format.h>
 
+#include <map>
+
 #include "base/error.h"
 #include "program/builder.h"
 
@@ -24,6 +26,10 @@ std::vector<ValueId> ProgramBuilder::open_region(std::span<const Parameter> para
   ++memory_version_;
   std::vector<ValueId> values;
   for (const Parameter& param : params) {
+    // Extents and strides that change from one iteration to the next have their values in the region.
+    for (const auto* sizes : {&param.type.shape, &param.strides})
+      for (const Expr& size : *sizes)
+        if (const auto symbol = carried_symbol(size)) set_home(*symbol, stack_.back().serial);
     if (param.type.kind == ValueKind::View)
       values.push_back(carried_view(param.type, param.strides, "carried"));
     else
@@ -45,10 +51,23 @@ Region ProgramBuilder::close_region(std::vector<ValueId> yields) {
   return closed;
 }
 
+std::optional<SymbolId> ProgramBuilder::carried_symbol(const Expr& expr) const {
+  const auto symbol = expr.as_symbol();
+  if (!symbol || program_.symbols[*symbol].kind != SymbolKind::Opaque || has_value(expr)) return std::nullopt;
+  return symbol;
+}
+
 void ProgramBuilder::check_carried(std::span<const ValueId> values, std::span<const ValueId> params,
                                    const char* what) const {
   if (values.size() != params.size())
     throw internal_error(fmt::format("A region with {} parameters got {} {}s.", params.size(), values.size(), what));
+  std::map<SymbolId, Expr> carried;
+  const auto agree = [&](const Expr& given, const Expr& expected) {
+    const auto symbol = carried_symbol(expected);
+    if (!symbol) return facts_.prove_equal(given, expected);
+    const Expr& first = carried.try_emplace(*symbol, given).first->second;
+    return first == given || facts_.prove_equal(first, given);
+  };
   for (size_t i = 0; i < values.size(); ++i) {
     const ValueType& given = program_.values[values[i]];
     const ValueType& expected = program_.values[params[i]];
@@ -60,19 +79,14 @@ void ProgramBuilder::check_carried(std::span<const ValueId> values, std::span<co
       throw internal_error(fmt::format("The {} {} of a region has rank {}, its parameter rank {}.", what, i,
                                        given.shape.size(), expected.shape.size()));
     for (size_t axis = 0; axis < given.shape.size(); ++axis) {
-      const auto symbol = expected.shape[axis].as_symbol();
-      const bool carried = symbol && program_.symbols[*symbol].kind == SymbolKind::Opaque;
-      if (!carried && !facts_.prove_equal(given.shape[axis], expected.shape[axis]))
+      if (!agree(given.shape[axis], expected.shape[axis]))
         throw internal_error(fmt::format("The {} {} of a region has shape {}, its parameter {}.", what, i,
                                          shape_text(given.shape), shape_text(expected.shape)));
     }
     if (expected.kind != ValueKind::View) continue;
     const std::vector<Expr> strides = linear_strides(given), expected_strides = linear_strides(expected);
     for (size_t axis = 0; axis < strides.size(); ++axis) {
-      const auto symbol = expected_strides[axis].as_symbol();
-      const bool carried = symbol && program_.symbols[*symbol].kind == SymbolKind::Opaque;
-      if (!carried && !expected.shape[axis].is_constant(1) &&
-          !facts_.prove_equal(strides[axis], expected_strides[axis]))
+      if (!agree(strides[axis], expected_strides[axis]) && !expected.shape[axis].is_constant(1))
         throw internal_error(fmt::format("The {} {} of a region has strides {}, its parameter {}.", what, i,
                                          shape_text(strides), shape_text(expected_strides)));
     }
@@ -82,8 +96,14 @@ void ProgramBuilder::check_carried(std::span<const ValueId> values, std::span<co
 std::vector<ValueId> ProgramBuilder::carried_results(std::span<const ValueId> params, std::span<const ValueId> initial,
                                                      std::span<const ValueId> yields) {
   std::vector<ValueId> results;
+  const auto keep = [&](const std::vector<Expr>& sizes) {
+    for (const Expr& size : sizes)
+      if (const auto symbol = carried_symbol(size)) set_home(*symbol, stack_.back().serial);
+  };
   for (size_t i = 0; i < params.size(); ++i) {
     const ValueType type = program_.values[params[i]];
+    keep(type.shape);
+    if (type.kind == ValueKind::View) keep(program_.buffers[type.buffer].strides);
     if (type.kind != ValueKind::View) {
       results.push_back(new_value(type));
       continue;
@@ -145,27 +165,38 @@ std::vector<ValueId> ProgramBuilder::joined_results(const Region& then_region, c
     throw internal_error(fmt::format("The branches of an if yield {} and {} values.", then_region.yields.size(),
                                      else_region.yields.size()));
   std::vector<ValueId> results;
+  // Sizes that differ, or that only a branch knows, are carried as symbols of their own, one for each pair of sizes.
+  std::vector<std::pair<std::pair<Expr, Expr>, Expr>> fresh;
+  const auto join = [&](const Expr& left, const Expr& right, bool extent) {
+    if (has_value(left) && facts_.prove_equal(left, right)) return left;
+    if (has_value(right) && facts_.prove_equal(left, right)) return right;
+    const std::pair<Expr, Expr> sides{left, right};
+    for (const auto& [pair, symbol] : fresh)
+      if (pair == sides) return symbol;
+    const SymbolId symbol = program_.symbols.add(extent ? "n" : "stride", SymbolKind::Opaque, extent);
+    set_home(symbol, stack_.back().serial);
+    fresh.push_back({sides, Expr::symbol(symbol)});
+    return Expr::symbol(symbol);
+  };
   for (size_t i = 0; i < then_region.yields.size(); ++i) {
     const ValueType a = program_.values[then_region.yields[i]];
     const ValueType b = program_.values[else_region.yields[i]];
     if (a.kind != b.kind || a.dtype != b.dtype || a.weak != b.weak)
       throw internal_error(fmt::format("The branches of an if yield different kinds or dtypes ({} and {}) as value {}.",
                                        name_of(a.dtype), name_of(b.dtype), i));
-    if (!same_shape(a.shape, b.shape))
-      throw unsupported(
-          fmt::format("Ferrule does not join arrays of shapes {} and {} from two branches; make them equal.",
-                      shape_text(a.shape), shape_text(b.shape)));
+    if (a.shape.size() != b.shape.size())
+      throw internal_error(
+          fmt::format("The branches of an if yield ranks {} and {} as value {}.", a.shape.size(), b.shape.size(), i));
+    ValueType type = a;
+    for (size_t axis = 0; axis < a.shape.size(); ++axis) type.shape[axis] = join(a.shape[axis], b.shape[axis], true);
     if (a.kind != ValueKind::View) {
-      results.push_back(new_value(a));
+      results.push_back(new_value(std::move(type)));
       continue;
     }
-    // Strides that differ are carried with the address, as symbols of their own.
     std::vector<Expr> strides = linear_strides(a);
     const std::vector<Expr> other = linear_strides(b);
-    for (size_t axis = 0; axis < strides.size(); ++axis)
-      if (!facts_.prove_equal(strides[axis], other[axis]))
-        strides[axis] = Expr::symbol(program_.symbols.add("stride", SymbolKind::Opaque, false));
-    const ValueId result = carried_view(a, std::move(strides), "joined");
+    for (size_t axis = 0; axis < strides.size(); ++axis) strides[axis] = join(strides[axis], other[axis], false);
+    const ValueId result = carried_view(type, std::move(strides), "joined");
     program_.buffers[program_.values[result].buffer].may_be = {a.buffer, b.buffer};
     results.push_back(result);
   }

@@ -21,10 +21,13 @@ class Verifier {
   void require(bool holds, std::string_view rule) const {
     if (!holds) broken(rule);
   }
-  // Loop variables and symbols that a Symbolize defines are in scope below it; other symbols everywhere.
+  // Loop variables, symbols that a Symbolize defines and sizes that come with a carried value are in scope below; other
+  // symbols everywhere.
   void scope_symbols();
   void in_scope(const Expr& e) const;
   void define(ValueId id);
+  // The sizes that come with a parameter or result of control flow.
+  void define_sizes(ValueId id, std::vector<SymbolId>& defined_here);
   const ValueType& use(ValueId id) const;
   const ValueType& operand(size_t i) const { return use(current_->operands[i]); }
   const ValueType& result_type() const { return p_.values[current_->results[0]]; }
@@ -63,8 +66,8 @@ class Verifier {
 
   // Control flow (verify_control.cpp).
   void test(const Op& op) const;
-  // Opaque symbols that nothing else defines take their value with the value that is carried.
-  bool is_carried_symbol(const Expr& e) const;
+  // The symbol, if it takes its value with the value that is carried: an opaque one that has none here.
+  std::optional<SymbolId> carried_symbol(const Expr& e) const;
   void carried(const std::vector<ValueId>& given, const std::vector<ValueId>& expected) const;
   void for_loop(const Op& op);
   void while_loop(const Op& op);
@@ -74,7 +77,7 @@ class Verifier {
   Facts facts_;
   std::vector<bool> visible_, defined_;
   std::vector<bool> symbol_in_scope_;
-  std::unordered_set<SymbolId> local_symbols_;
+  std::unordered_set<SymbolId> local_symbols_;  // of loops and Symbolize
   std::unordered_set<BufferId> allocated_;
   std::vector<ValueId> scope_;
   const Op* current_ = nullptr;

@@ -64,10 +64,15 @@ void Verifier::scope_symbols() {
     symbol_in_scope_[op.symbol] = false;
     local_symbols_.insert(op.symbol);
   });
+  // Sizes that are carried come with the parameters and results that have them.
+  for (SymbolId id = 0; id < p_.symbols.size(); ++id)
+    if (p_.symbols[id].kind == SymbolKind::Opaque) symbol_in_scope_[id] = false;
   for (SymbolId id = 0; id < p_.symbols.size(); ++id)
     require(p_.symbols[id].kind != SymbolKind::Loop || local_symbols_.contains(id), "a loop variable has a loop");
-  for (const SymbolSource& s : p_.sources)
+  for (const SymbolSource& s : p_.sources) {
     require(!local_symbols_.contains(s.symbol), "a symbol with a source is not defined again inside the program");
+    symbol_in_scope_[s.symbol] = true;
+  }
 }
 
 void Verifier::in_scope(const Expr& e) const {
@@ -85,6 +90,19 @@ void Verifier::define(ValueId id) {
   scope_.push_back(id);
 }
 
+void Verifier::define_sizes(ValueId id, std::vector<SymbolId>& defined_here) {
+  const auto define_size = [&](const Expr& size) {
+    const auto symbol = carried_symbol(size);
+    if (!symbol) return;
+    symbol_in_scope_[*symbol] = true;
+    defined_here.push_back(*symbol);
+  };
+  const ValueType& type = p_.values[id];
+  for (const Expr& extent : type.shape) define_size(extent);
+  if (type.kind == ValueKind::View)
+    for (const Expr& stride : p_.buffers[type.buffer].strides) define_size(stride);
+}
+
 const ValueType& Verifier::use(ValueId id) const {
   require(id < p_.values.size(), "a value lies in the program's table");
   require(visible_[id], "a value is defined before its use, in the same or an enclosing region");
@@ -96,6 +114,7 @@ void Verifier::region(const Region& r) {
   std::vector<SymbolId> defined_here;
   for (const ValueId id : r.params) {
     define(id);
+    define_sizes(id, defined_here);
     require(p_.values[id].kind != ValueKind::View || p_.buffers[p_.values[id].buffer].storage == Storage::Carried,
             "a view parameter has a carried buffer");
   }
@@ -105,6 +124,7 @@ void Verifier::region(const Region& r) {
     current_ = &op;
     for (const ValueId id : op.results) {
       define(id);
+      if (!op.regions.empty()) define_sizes(id, defined_here);
       for_each_expr_of_type(p_.values[id], [&](const Expr& e) { in_scope(e); });
     }
     if (op.kind == OpKind::Symbolize) {

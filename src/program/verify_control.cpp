@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "program/normalize.h"
 #include "program/verifier.h"
@@ -10,13 +11,20 @@ void Verifier::test(const Op& op) const {
   require(operand(0).kind == ValueKind::Scalar && operand(0).dtype == DType::Bool, "a condition is a bool scalar");
 }
 
-bool Verifier::is_carried_symbol(const Expr& e) const {
+std::optional<SymbolId> Verifier::carried_symbol(const Expr& e) const {
   const auto symbol = e.as_symbol();
-  return symbol && p_.symbols[*symbol].kind == SymbolKind::Opaque && !local_symbols_.contains(*symbol);
+  if (!symbol || *symbol >= p_.symbols.size() || p_.symbols[*symbol].kind != SymbolKind::Opaque) return std::nullopt;
+  if (local_symbols_.contains(*symbol) || symbol_in_scope_[*symbol]) return std::nullopt;
+  return symbol;
 }
 
 void Verifier::carried(const std::vector<ValueId>& given, const std::vector<ValueId>& expected) const {
   require(given.size() == expected.size(), "there is one value for each parameter or result");
+  std::map<SymbolId, Expr> sizes;
+  const auto agree = [&](const Expr& size, const Expr& as) {
+    const auto symbol = carried_symbol(as);
+    return equal(size, symbol ? sizes.try_emplace(*symbol, size).first->second : as);
+  };
   for (size_t i = 0; i < given.size(); ++i) {
     require(given[i] < p_.values.size() && expected[i] < p_.values.size(), "a value lies in the program's table");
     const ValueType& a = p_.values[given[i]];
@@ -24,8 +32,7 @@ void Verifier::carried(const std::vector<ValueId>& given, const std::vector<Valu
     require(a.kind == b.kind && a.dtype == b.dtype && a.weak == b.weak && a.shape.size() == b.shape.size(),
             "a carried value keeps its kind, dtype and rank");
     for (size_t axis = 0; axis < a.shape.size(); ++axis)
-      require(is_carried_symbol(b.shape[axis]) || equal(a.shape[axis], b.shape[axis]),
-              "a carried value keeps its shape");
+      require(agree(a.shape[axis], b.shape[axis]), "a carried value keeps its shape");
     if (a.kind != ValueKind::View) continue;
     require(p_.buffers[b.buffer].storage == Storage::Carried, "a carried view has a carried buffer");
     const auto& may_be = p_.buffers[b.buffer].may_be;

@@ -25,6 +25,19 @@ void out_of_memory(FrCallCtx* ctx, int64_t bytes) {
   set_error(ctx, FR_ERR_MEMORY, -1, values);
 }
 
+// A return that is made again replaces the one before, whose memory stays until the call ends.
+void keep_return(FrCallCtx* ctx, MadeReturn made) {
+  const std::lock_guard lock(ctx->lock);
+  CallExtras& extras = ctx->get_extras();
+  for (MadeReturn& known : extras.returns) {
+    if (known.index != made.index) continue;
+    if (known.data != nullptr) extras.scratch.push_back(std::move(known.data));
+    known = std::move(made);
+    return;
+  }
+  extras.returns.push_back(std::move(made));
+}
+
 void* alloc_return(FrCallCtx* ctx, int32_t ret, int32_t rank, const int64_t* shape) try {
   const FrReturn& declared = entry_at(ctx->module->returns, static_cast<uint32_t>(ret));
   const int64_t bytes = dense_bytes(static_cast<DType>(declared.dtype), rank, shape);
@@ -34,8 +47,7 @@ void* alloc_return(FrCallCtx* ctx, int32_t ret, int32_t rank, const int64_t* sha
     return nullptr;
   }
   void* data = memory.get();
-  const std::lock_guard lock(ctx->lock);
-  ctx->get_extras().returns.push_back({ret, std::vector<int64_t>(shape, shape + rank), std::move(memory), -1, 0, {}});
+  keep_return(ctx, {ret, std::vector<int64_t>(shape, shape + rank), std::move(memory), -1, 0, {}});
   return data;
 } catch (const std::bad_alloc&) {
   out_of_memory(ctx, 0);
@@ -44,9 +56,8 @@ void* alloc_return(FrCallCtx* ctx, int32_t ret, int32_t rank, const int64_t* sha
 
 int32_t view_return(FrCallCtx* ctx, int32_t ret, int32_t arg, int64_t byte_offset, int32_t rank, const int64_t* shape,
                     const int64_t* strides) try {
-  const std::lock_guard lock(ctx->lock);
-  ctx->get_extras().returns.push_back({ret, std::vector<int64_t>(shape, shape + rank), nullptr, arg, byte_offset,
-                                       std::vector<int64_t>(strides, strides + rank)});
+  keep_return(ctx, {ret, std::vector<int64_t>(shape, shape + rank), nullptr, arg, byte_offset,
+                    std::vector<int64_t>(strides, strides + rank)});
   return FR_OK;
 } catch (const std::bad_alloc&) {
   out_of_memory(ctx, 0);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,19 @@ class Carry:
 
     def __repr__(self) -> str:
         return self.describe()
+
+    def resized(self, change: Callable[[ir.Expr, bool], ir.Expr]) -> Carry:
+        """The type with change(size, whether it is a stride) of every size."""
+        if not self.shape:
+            return self
+        return Carry(
+            self.kind,
+            self.dtype,
+            shape=tuple(change(extent, False) for extent in self.shape),
+            strides=tuple(change(stride, True) for stride in self.strides),
+            lineage=self.lineage,
+            frozen=self.frozen,
+        )
 
     def describe(self) -> str:
         """The type in words, for messages."""
@@ -209,30 +223,24 @@ def _join_numbers(left: Carry, right: Carry) -> Carry | None:
 def _join_arrays(left: Carry, right: Carry) -> Carry | None:
     if left.dtype != right.dtype or len(left.shape) != len(right.shape):
         return None
-    trace = Trace.current()
-    shape = tuple(_join_size(trace, a, b, "n", True) for a, b in zip(left.shape, right.shape, strict=True))
+    join = Trace.current().joins.join
+    shape = tuple(join(a, b, False, False) for a, b in zip(left.shape, right.shape, strict=True))
     if left.kind == right.kind == "array_value":
         return Carry("array_value", left.dtype, shape=shape, lineage=left.lineage or right.lineage)
     strides = [tuple(c.strides) or tuple(_dense(c.shape)) for c in (left, right)]
-    joined = tuple(_join_size(trace, a, b, "stride", False) for a, b in zip(*strides, strict=True))
+    derived = left.kind != "view"
+    joined = tuple(join(a, b, True, derived) for a, b in zip(*strides, strict=True))
     return Carry("view", left.dtype, shape=shape, strides=joined, frozen=left.frozen or right.frozen)
 
 
-def _join_size(trace: Trace, left: ir.Expr, right: ir.Expr, name: str, nonnegative: bool) -> ir.Expr:
-    """One size, or a fresh symbol for this pair of sizes."""
-    left, right = trace.facts.canonical(left), trace.facts.canonical(right)
-    if left == right or trace.facts.prove_equal(left, right):
-        return left
-    for symbol in (left, right):
-        if symbol in trace.joined_sizes:
-            return symbol
-    # Arrays that shrink together in one loop keep equal sizes.
-    pairs = trace.joined_pairs
-    if (left, right) not in pairs:
-        pairs[left, right] = trace.opaque(name, nonnegative)
-    fresh = pairs[left, right]
-    trace.joined_sizes.append(fresh)
-    return fresh
+def by_reference(carry: Carry, before: Array) -> Carry | None:
+    """The type of an array value as one of a view, if the array that it begins with is carried so."""
+    first = carry_type(before)
+    if first.kind != "view":
+        return None
+    join = Trace.current().joins.join
+    strides = tuple(join(a, b, True, True) for a, b in zip(first.strides, _dense(carry.shape), strict=True))
+    return Carry("view", carry.dtype, shape=carry.shape, strides=strides, frozen=first.frozen)
 
 
 def carry_param(carry: Carry) -> ir.Parameter:
@@ -291,7 +299,7 @@ def carry_pass(carry: Carry, value: Any) -> int:
         return int(trace.builder.reweight(value_id, carry.weak))
     array = operands.as_array(value)
     for extent, wanted in zip(array.dims, carry.shape, strict=True):
-        if wanted not in trace.joined_sizes:
+        if not trace.joins.owns(wanted):
             # Found equal while the body was traced, which may have been dropped since.
             is_equal(wanted, extent)
     if carry.kind == "array_value":

@@ -102,6 +102,7 @@ class For(Loop):
             holds(self.span.nonempty())
         self.has_iteration = trace.facts.prove(self.span.nonempty()) is True
         snapshot = Snapshot(self.body)
+        self.joins.begin()
         initial = self.initial_values()
         attempt = regions.Attempt(trace)
         symbol = trace.symbol("i", ir.SymbolKind.Loop, False)
@@ -115,7 +116,7 @@ class For(Loop):
             leaving = read(self.cells)
             last = self.classify(entering, leaving, symbol)
             if last is not None:
-                region = trace.close_region(state.all_passed(trace, self.kinds, leaving))
+                region = trace.close_region(self.yields(leaving))
                 attempt.keep()
                 trace.site()
                 loop = trace.builder.for_loop(

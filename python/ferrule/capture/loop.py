@@ -11,6 +11,7 @@ from ferrule import _compiler as ir
 from . import errors, regions, state
 from .carry import Carry
 from .dispatch import cells_of
+from .joins import Joins
 from .maybe import Maybe
 from .state import UNDEFINED, read
 from .trace import Trace
@@ -51,7 +52,7 @@ class Loop:
         self.no_counters: set[str] = set()
         self.before: dict[str, Any] = {}
         self.initial: dict[str, tuple[Any, list[int]]] = {}
-        self.pairs: dict[Any, Any] = {}
+        self.joins = Joins(trace.builder)
         self.least: dict[str, int | None] = {}  # name of a carried int -> what it never falls below
         # Whether the trace behind the loop rests on an iteration: asked for outside of the body, where it is no fact.
         self.wants_iteration = False
@@ -61,11 +62,14 @@ class Loop:
         """Notes the state before the loop, and takes up the types of an earlier trace that began alike."""
         self.before = read(self.cells)
         self.initial, self.least = {}, {}
+        self.joins = Joins(self.trace.builder)
         known = regions.types_of(self.trace).get(self.key)
         if known is not None and all(
             _alike(known[0].get(name), value) for name, value in self.before.items()
         ):
-            self.kinds = {name: state.relate(kind, self.before[name]) for name, kind in known[1].items()}
+            kinds = state.renewed(known[1], known[4], self.joins)
+            with self.trace.joining(self.joins):
+                self.kinds = {name: state.relate(kind, self.before[name]) for name, kind in kinds.items()}
             self.counters, self.no_counters = dict(known[2]), set(known[3])
         else:
             self.kinds, self.counters, self.no_counters = {}, {}, set()
@@ -111,17 +115,25 @@ class Loop:
             dict(self.kinds),
             dict(self.counters),
             set(self.no_counters),
+            self.joins,
         )
 
     def initial_values(self) -> list[int]:
         """The carried names before the loop, in the program; made before the body is traced, so that arrays which get
         a buffer here have it in the body too."""
-        for name in self.kinds:
-            self.refer(name)
-            if name not in self.initial or self.initial[name][0] != self.kinds[name]:
-                made = state.passed(self.trace, self.kinds[name], self.before[name])
-                self.initial[name] = (self.kinds[name], made)
+        with self.trace.joining(self.joins):
+            for name in self.kinds:
+                self.refer(name)
+                self.kinds[name] = state.relate(self.kinds[name], self.before[name])
+                if name not in self.initial or self.initial[name][0] != self.kinds[name]:
+                    made = state.passed(self.trace, self.kinds[name], self.before[name])
+                    self.initial[name] = (self.kinds[name], made)
         return [made for name in sorted(self.kinds) for made in self.initial[name][1]]
+
+    def yields(self, values: dict[str, Any]) -> list[int]:
+        """The carried names after an iteration, in the program."""
+        with self.trace.joining(self.joins):
+            return state.all_passed(self.trace, self.kinds, values)
 
     def refer(self, name: str) -> None:
         """Carries an array by reference that another variable holds too: without an iteration they stay one array."""
@@ -132,11 +144,13 @@ class Loop:
         shared = (v for n, v in _variables() if n != name and isinstance(v, Array) and v.storage is storage)
         if storage.pure and next(shared, None) is not None:
             storage.make_buffer()
-            self.kinds[name] = state.join(state.kind_of(before), kind)
 
     def widen(self, name: str, value: Any) -> bool:
         """Makes the kind of a name hold a value; whether it did already."""
-        self.trace.joined_pairs = self.pairs
+        with self.trace.joining(self.joins):
+            return self._widen(name, value)
+
+    def _widen(self, name: str, value: Any) -> bool:
         old = kind = self.kinds.get(name)
         # A name that every iteration sets needs no value before the loop if there is an iteration.
         before = self.before[name]

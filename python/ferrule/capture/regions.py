@@ -16,6 +16,7 @@ from ferrule import _compiler as ir
 
 from . import errors, state
 from .containers import Snapshot
+from .joins import ANY, Joins
 from .maybe import unset_message
 from .state import read, write
 from .trace import Trace
@@ -208,14 +209,16 @@ def _two_way(
     trace = Trace.current()
     condition = _test(trace, test)
     key = (code, tuple(errors.locations()))
-    guess: dict[str, Any] = dict(types_of(trace).get(key, {}))
+    joins = Joins(trace.builder)
+    known = types_of(trace).get(key)
+    guess = state.renewed(known[0], known[1], joins) if known is not None else {}
     recalled = bool(guess)
     for _ in range(ATTEMPTS):
         attempt = Attempt(trace)
         traced: list[_Side] = []
         for index, side in enumerate(sides):
             reset()
-            outcome = _trace_side(attempt, test, index == 1, side, guess, pieces)
+            outcome = _trace_side(attempt, test, index == 1, side, guess, joins, pieces)
             if not isinstance(outcome, _Side):
                 break
             traced.append(outcome)
@@ -230,17 +233,18 @@ def _two_way(
             continue
         if outcome is None:
             continue
-        if recalled and not _is_exact(guess, traced):
+        if recalled and not _is_exact(guess, joins, traced):
             # Another way through this place had other types; these must not depend on it.
             attempt.drop()
             guess, recalled = {}, False
             continue
-        joined = _join(guess, traced, pieces, what)
+        with trace.joining(joins):
+            joined = _join(guess, traced, pieces, what)
         if joined is None:
             attempt.drop()
             continue
         attempt.keep()
-        types_of(trace)[key] = dict(guess)
+        types_of(trace)[key] = (guess, joins)
         trace.site()
         results = trace.builder.if_else(condition, traced[0].region, traced[1].region)
         return {**joined, **state.received(guess, list(results))}
@@ -255,6 +259,7 @@ def _trace_side(
     negated: bool,
     side: Callable[[], dict[str, Any]],
     guess: dict[str, Any],
+    joins: Joins,
     pieces: tuple[Any, Any],
 ) -> _Side | errors.Trapped | errors.Retrace | None:
     """Traces one side. Otherwise the attempt is dropped: the side traps, or something needs a buffer first, or (None)
@@ -267,17 +272,13 @@ def _trace_side(
             trace.facts.assume(test.negate() if negated else test)
         values = side()
         refuse_changes(snapshot, "branch")
-        settled = True
-        for name in guess:
-            wide = state.widen(guess[name], values[name], name)
-            if wide is None:
-                raise _unjoined(name, pieces, guess[name].describe(), state.describe(values[name]))
-            settled = settled and wide == guess[name]
-            guess[name] = wide
-        if settled:
+        with trace.joining(joins):
+            if _widens(guess, joins, values, pieces):
+                attempt.drop()
+                return None
             kinds = {name: state.needed(value, name) for name, value in values.items() if state.ends(value)}
             yields = state.all_passed(trace, guess, values)
-            return _Side(values, kinds, trace.close_region(yields))
+        return _Side(values, kinds, trace.close_region(yields))
     except (errors.Trapped, errors.Retrace) as ended:
         attempt.drop()
         snapshot.restore()
@@ -285,8 +286,19 @@ def _trace_side(
     except BaseException:
         attempt.drop()
         raise
-    attempt.drop()
-    return None
+
+
+def _widens(guess: dict[str, Any], joins: Joins, values: dict[str, Any], pieces: tuple[Any, Any]) -> bool:
+    """Widens a guess to hold the values of a side; whether that changed it."""
+    joins.begin()
+    changed = False
+    for name in guess:
+        wide = state.widen(guess[name], values[name], name)
+        if wide is None:
+            raise _unjoined(name, pieces, guess[name].describe(), state.describe(values[name]))
+        changed = changed or wide != guess[name]
+        guess[name] = wide
+    return changed
 
 
 def refuse_changes(snapshot: Snapshot, kind: str) -> None:
@@ -300,14 +312,20 @@ def refuse_changes(snapshot: Snapshot, kind: str) -> None:
         )
 
 
-def _is_exact(guess: dict[str, Any], traced: list[_Side]) -> bool:
+def _is_exact(guess: dict[str, Any], joins: Joins, traced: list[_Side]) -> bool:
     """Whether a guess is what two sides need, no more."""
     left, right = traced
-    return all(
-        not state.same(left.values[name], right.values[name])
-        and state.unite(left.kind(name), right.kind(name)) == kind
-        for name, kind in guess.items()
-    )
+    needed = Joins(Trace.current().builder, joins.since)
+
+    def masked(kind: Any, by: Joins) -> Any:
+        return state.resized(kind, lambda size, stride: ANY if by.owns(size) else size)
+
+    with Trace.current().joining(needed):
+        return all(
+            not state.same(left.values[name], right.values[name])
+            and masked(state.unite(left.kind(name), right.kind(name)), needed) == masked(kind, joins)
+            for name, kind in guess.items()
+        )
 
 
 def _join(
@@ -316,7 +334,6 @@ def _join(
     """Values that need no carrying; None after a wider guess."""
     joined: dict[str, Any] = {}
     settled = True
-    Trace.current().joined_pairs = {}
     left, right = traced[0].values, traced[1].values
     for name in left:
         if name in guess:

@@ -8,7 +8,7 @@ not static.
 from __future__ import annotations
 
 import dis
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from types import CellType, FunctionType
 from typing import Any
@@ -21,6 +21,7 @@ from . import carry
 from .carry import Carry
 from .decide import decide
 from .exits import RETURN
+from .joins import Joins
 from .maybe import Maybe
 from .trace import Trace
 from .tracers import Array, Scalar
@@ -193,9 +194,22 @@ def needed(value: Any, name: str) -> Any:
 
 def unite(kind: Any, other: Any) -> Any:
     """The kind that holds values of both, either of which may be None for nothing; None if there is none."""
-    if kind is None or other is None:
-        return kind if other is None else other
-    return join(kind, other)
+    both = join(kind, other) if kind is not None and other is not None else kind if other is None else other
+    return resized(both, Trace.current().joins.outlasting)
+
+
+def resized(kind: Any, change: Callable[[ir.Expr, bool], ir.Expr]) -> Any:
+    """The kind with change(size, whether it is a stride) of every size of its arrays."""
+    if isinstance(kind, Option):
+        return Option(resized(kind.inner, change))
+    if isinstance(kind, Bundle):
+        return Bundle(kind.type, kind.keys, [resized(item, change) for item in kind.items])
+    return None if kind is None else kind.resized(change)
+
+
+def renewed(kinds: Mapping[str, Any], old: Joins, new: Joins) -> dict[str, Any]:
+    """Kinds that another loop or branch settled on, with sizes of one's own."""
+    return {name: resized(kind, lambda size, stride: new.renewed(size, old)) for name, kind in kinds.items()}
 
 
 def ends(value: Any) -> bool:
@@ -215,7 +229,10 @@ def is_users(name: str) -> bool:
 
 
 def relate(kind: Any, before: Any) -> Any:
-    """The kind with the storages of the value that a loop begins with: a write to a carried array reaches that one."""
+    """The kind with the storages of the value that a loop begins with: a write to a carried array reaches that one.
+
+    An array whose memory something refers to by now is carried by reference.
+    """
     if isinstance(kind, Option):
         value = before.value if isinstance(before, Maybe) else before
         return Option(None if kind.inner is None else relate(kind.inner, value))
@@ -231,8 +248,11 @@ def relate(kind: Any, before: Any) -> Any:
         )
     if kind.kind != "array_value":
         return kind
-    lineage = before.storage if isinstance(before, Array) else None
-    return Carry(kind.kind, kind.dtype, shape=kind.shape, lineage=lineage)
+    if not isinstance(before, Array):
+        return Carry(kind.kind, kind.dtype, shape=kind.shape)
+    return carry.by_reference(kind, before) or Carry(
+        kind.kind, kind.dtype, shape=kind.shape, lineage=before.storage
+    )
 
 
 def leaves(kind: Any) -> Iterator[Carry]:
@@ -299,7 +319,9 @@ def received(kinds: Mapping[str, Any], ids: list[int], entering: bool = False) -
 
 
 def _placeholder(trace: Trace, leaf: Carry) -> int:
-    wanted = carry.carry_param(leaf).type
+    wanted = carry.carry_param(
+        leaf.resized(lambda size, _: ir.Expr(0) if trace.joins.owns(size) else size)
+    ).type
     if wanted.kind == ir.ValueKind.View:
         return int(trace.builder.alloc("undefined", wanted.dtype, wanted.shape))
     zero = trace.builder.constant(wanted.dtype, 0, wanted.weak)

@@ -10,6 +10,7 @@ from typing import Any
 from ferrule import _compiler as ir
 
 from . import errors
+from .joins import Joins
 
 _local = threading.local()
 
@@ -36,10 +37,7 @@ class Trace:
         # NumPy's integers among the arguments: (index, name, sample) by value, and the symbols that some of them have.
         self.number_arguments: dict[int, tuple[int, str, int]] = {}
         self.number_symbols: dict[int, int] = {}
-        self.joined_sizes: list[ir.Expr] = []
-        self.joined_pairs: dict[
-            tuple[ir.Expr, ir.Expr], ir.Expr
-        ] = {}  # of the loop or branch whose types are sought
+        self.joins = Joins(builder)  # of the loop or branch whose types are sought
         # What a call compares besides globals_read: as _rt.FunctionBase._add takes it.
         self.watched: dict[tuple[int, Any], tuple[Any, ...]] = {}
         self.outside: Any = None
@@ -75,6 +73,15 @@ class Trace:
             yield self
         finally:
             stack.pop()
+
+    @contextmanager
+    def joining(self, joins: Joins) -> Iterator[None]:
+        """Types are joined for one loop or branch."""
+        outer, self.joins = self.joins, joins
+        try:
+            yield
+        finally:
+            self.joins = outer
 
     # -- what the trace reads ---------------------------------------------------------------------------------
 
@@ -154,10 +161,6 @@ class Trace:
     def symbol(self, name: str, kind: ir.SymbolKind, nonnegative: bool) -> int:
         """A new symbol; messages and guards print it by its name."""
         return int(self.builder.add_symbol(name, kind, nonnegative))
-
-    def opaque(self, name: str, nonnegative: bool) -> ir.Expr:
-        """A fresh symbol whose value is known only at run time."""
-        return ir.Expr.symbol(self.symbol(name, ir.SymbolKind.Opaque, nonnegative))
 
     def text(self, item: ir.Expr | ir.Condition) -> str:
         """An expression or condition in the user's names."""

@@ -63,6 +63,7 @@ class While(Loop):
         """Traces test and body under the current types; False if they have changed."""
         trace = self.trace
         snapshot = Snapshot(*self.pieces)
+        self.joins.begin()
         initial = self.initial_values()
         attempt = regions.Attempt(trace)
         try:
@@ -172,4 +173,4 @@ class While(Loop):
             settled = False
         if not (settled and self.keeps_least(leaving)):
             return None
-        return trace.close_region(state.all_passed(trace, self.kinds, leaving))
+        return trace.close_region(self.yields(leaving))

@@ -22,6 +22,7 @@ TOPICS = (
     "creation",
     "scalars",
     "helpers",
+    "extents",
     "refused",
 )
 

@@ -301,10 +301,37 @@ Case changing_shapes() {
   const std::vector<ValueId> last = b.for_loop(t, 0, 3, 1, {start, x}, std::move(body));
   b.result({.value = b.reduce(ReduceOp::sum, last[0], {0, 1}, std::nullopt)});
   b.result({.value = b.reduce(ReduceOp::sum, b.load(last[1]), {0, 1}, std::nullopt)});
+  b.result({.value = last[0]});
   b.set_returns_tuple(true);
   Case result{"changing_shapes", b.finish(), {}};
   for (const int64_t size : {0, 1, 7, 16}) {
     result.calls.push_back({.pool = {bytes_of(numbers(size_t(size * 3), 12))}, .arrays = {dense(0, {size, 3})}});
+  }
+  return result;
+}
+
+// Arrays and views of other extents from two branches: the pairs that agree have one size behind them.
+Case branch_shapes() {
+  ProgramBuilder b("branch_shapes");
+  const Expr n = extent(b, "n");
+  const ValueId x = array(b, "x", {n});
+  assume_at_least(b, n, 2);
+  const ValueId flag = apply(b, Op::greater, {pick(b, x, 0, 0), real(b, 0)});
+  b.open_region({});
+  const ValueId rest = slice(b, x, 0, 1, n - 1, 1);
+  Region then_region = b.close_region({apply(b, Op::multiply, {rest, real(b, 2)}), b.load(rest), rest});
+  b.open_region({});
+  const ValueId half = slice(b, x, 0, 0, floordiv(n, 2), 2);
+  Region else_region = b.close_region({apply(b, Op::negative, {half}), b.load(half), half});
+  const std::vector<ValueId> joined = b.if_else(flag, std::move(then_region), std::move(else_region));
+  b.store(joined[2], apply(b, Op::add, {joined[0], joined[1]}));
+  b.result({.value = joined[0]});
+  b.result({.value = b.reduce(ReduceOp::sum, joined[1], {0}, std::nullopt)});
+  b.set_returns_tuple(true);
+  Case result{"branch_shapes", b.finish(), {}};
+  for (const uint32_t seed : {1u, 2u, 3u, 4u, 5u, 6u}) {
+    const int64_t size = seed < 4 ? 2 : 11;
+    result.calls.push_back({.pool = {bytes_of(numbers(size_t(size), seed))}, .arrays = {dense(0, {size})}});
   }
   return result;
 }
@@ -322,6 +349,7 @@ TEST(ControlPrograms, AgreeWithTheEvaluator) {
   cases.push_back(triangular());
   cases.push_back(size_from_data());
   cases.push_back(changing_shapes());
+  cases.push_back(branch_shapes());
   expect_agree(cases);
 }
 

@@ -51,6 +51,42 @@ TEST(Verify, NamesTheProgramAndTheOperation) {
   EXPECT_NE(message.find("Operation 'load' with operands (1000)"), std::string::npos) << message;
 }
 
+// Two arrays that a loop halves together; their size is a symbol that comes with them.
+Program halving() {
+  ProgramBuilder b("halving");
+  const Expr n = testing::extent(b, "N");
+  const ValueId x = testing::array(b, "x", {n});
+  const Expr size = Expr::symbol(b.symbols().add("size", SymbolKind::Opaque, true));
+  const ProgramBuilder::Parameter array{.type = {.kind = ValueKind::Array, .dtype = DType::F64, .shape = {size}}};
+  const std::vector<ProgramBuilder::Parameter> types = {array, array};
+  const std::vector<ValueId> p = b.open_region(types);
+  const auto half = [&](ValueId of) { return b.window(of, IndexMap{{floordiv(size, 2)}, {{Expr(0), {{0, 2}}}}}); };
+  Region body = b.close_region({half(p[0]), half(p[1])});
+  const SymbolId i = b.symbols().add("i", SymbolKind::Loop, true);
+  const ValueId loaded = b.load(x);
+  const std::vector<ValueId> last = b.for_loop(i, 0, 2, 1, {loaded, loaded}, std::move(body));
+  b.result({.value = testing::apply(b, ElementOp::add, {last[0], last[1]})});
+  return b.finish();
+}
+
+TEST(Verify, SizesThatComeWithAValueAreKnownBehindItOnly) {
+  EXPECT_EQ(broken(halving()), "legal");
+  Program early = halving();
+  const Op& loop = first(early, OpKind::For);
+  Op size{.kind = OpKind::Size, .results = {ValueId(early.values.size())}};
+  size.expr = early.values[loop.results[0]].shape[0];
+  early.values.push_back({.kind = ValueKind::Scalar, .dtype = DType::I64, .weak = true});
+  early.body.ops.insert(early.body.ops.begin(), size);
+  EXPECT_NE(broken(early).find("the symbol 'size' is used where it has no value"), std::string::npos) << broken(early);
+}
+
+TEST(Verify, ValuesThatShareASizeHaveOneSize) {
+  Program apart = halving();
+  Region& body = first(apart, OpKind::For).regions[0];
+  body.yields[1] = body.params[1];
+  EXPECT_NE(broken(apart).find("a carried value keeps its shape"), std::string::npos) << broken(apart);
+}
+
 TEST(Verify, Values) {
   EXPECT_RULE(first(p, OpKind::Load).operands[0] = 1000, "a value lies in the program's table");
   EXPECT_RULE(std::swap(p.body.ops.front(), p.body.ops.back()), "a value is defined before its use");

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/dtype.h"
 #include "runtime/arena.h"
 #include "runtime/call_ctx.h"
 #include "runtime/host.h"
@@ -163,6 +164,27 @@ TEST(Host, ScratchIsAlignedAndRefusesTheImpossible) {
   EXPECT_EQ(host_table()->alloc_scratch(&ctx, int64_t{1} << 62), nullptr);
   EXPECT_EQ(ctx.error.code, FR_ERR_MEMORY);
   EXPECT_EQ(ctx.error.values[0], int64_t{1} << 62);
+}
+
+TEST(Host, TheLastAnswerForAReturnCounts) {
+  const FrReturn declared = {sizeof(FrReturn), 0, "", FR_RETURN_DYNAMIC, static_cast<uint32_t>(DType::F64), 1, 0, -1, nullptr};
+  FrModule module = {};
+  module.size = sizeof(FrModule);
+  module.n_returns = 1;
+  module.returns = &declared;
+  FrCallCtx ctx(&module);
+  const int64_t small = 3, large = 5;
+  auto* first = static_cast<double*>(host_table()->alloc_return(&ctx, 0, 1, &small));
+  auto* second = static_cast<double*>(host_table()->alloc_return(&ctx, 0, 1, &large));
+  first[2] = second[4] = 1;
+  ASSERT_EQ(ctx.extras->returns.size(), 1u);
+  EXPECT_EQ(ctx.extras->returns[0].data.get(), second);
+  EXPECT_EQ(ctx.extras->returns[0].shape, std::vector<int64_t>{5});
+  const int64_t stride = 1;
+  EXPECT_EQ(host_table()->view_return(&ctx, 0, 2, 8, 1, &small, &stride), FR_OK);
+  ASSERT_EQ(ctx.extras->returns.size(), 1u);
+  EXPECT_EQ(ctx.extras->returns[0].data, nullptr);
+  EXPECT_EQ(ctx.extras->returns[0].arg, 2);
 }
 
 TEST(Host, TheTimerMovesOn) {
