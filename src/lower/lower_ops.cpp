@@ -220,6 +220,8 @@ void Lowering::lower_op(const Op& op) {
           check.values = {right, -1, -1};
       } else {
         check.flag = scalar_access(op.operands[0]);
+        // Nothing is known of the index: the site tells.
+        if (op.code == FR_ERR_INDEX) check.values = {-1, -1, -1};
       }
       append({std::move(check)});
       break;

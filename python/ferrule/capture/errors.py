@@ -98,7 +98,22 @@ def unsupported_at(place: str, text: str) -> Abort:
 
 def user_error(kind: type[Exception], message: str) -> public.UserError:
     """An exception to raise where NumPy or Python would raise `kind` at run time; a user's handler may catch it."""
-    return _mark(_KINDS.get(kind, public.UserError)(located(message)))
+    error = _KINDS.get(kind, public.UserError)(located(message))
+    error.said = message  # type: ignore[attr-defined]
+    return _mark(error)
+
+
+def said(error: Exception) -> str:
+    """The message of an exception without the line before it."""
+    return str(getattr(error, "said", error))
+
+
+def raised_at(error: BaseException) -> list[Location]:
+    """The user's lines that were running when an exception was raised, as `locations` gives them."""
+    return [
+        (frame.f_code.co_filename, line, _owner_name(frame.f_code))
+        for frame, _, line in reversed(_entries(error.__traceback__))
+    ]
 
 
 def located(message: str) -> str:

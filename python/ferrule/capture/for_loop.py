@@ -86,6 +86,12 @@ class For(Loop):
                 known = holds(nonempty)
         return known is False
 
+    def may_be_empty(self) -> bool:
+        """Whether only the run knows if there is an iteration."""
+        nonempty = self.span.nonempty()
+        sizes = (nonempty.left, nonempty.right)
+        return self.trace.facts.prove(nonempty) is None and None in map(self.trace.evaluate, sizes)
+
     def reset(self) -> None:
         write(self.cells, self.before)
 
@@ -128,6 +134,15 @@ class For(Loop):
             attempt.drop()
             snapshot.restore()
             regions.fail_if(self.span.nonempty(), trapped)
+            self.reset()
+            return True
+        except Exception as error:
+            attempt.drop()
+            snapshot.restore()
+            ended = regions.as_trap(error) if self.may_be_empty() else None
+            if ended is None:
+                raise
+            regions.fail_if(self.span.nonempty(), ended)
             self.reset()
             return True
         except errors.Retrace as request:

@@ -26,6 +26,7 @@ ATTEMPTS = 24
 
 # The exceptions of Python that a failed check can raise.
 _CODES: dict[type[Exception], Any] = {
+    IndexError: ir.ErrorCode.INDEX,
     ValueError: ir.ErrorCode.VALUE,
     OverflowError: ir.ErrorCode.OVERFLOW,
     ZeroDivisionError: ir.ErrorCode.ZERO_DIVISION,
@@ -141,8 +142,20 @@ def trap(exception: Any) -> None:
         text, kind = exception.__name__, exception
     else:
         text, kind = f"{type(exception).__name__}: {exception}", type(exception)
-    code = next((code for known, code in _CODES.items() if issubclass(kind, known)), ir.ErrorCode.ASSERT)
-    raise errors.Trapped(Trace.current().site(text), code)
+    raise errors.Trapped(Trace.current().site(text), _code_of(kind) or ir.ErrorCode.ASSERT)
+
+
+def _code_of(kind: type) -> Any:
+    return next((code for known, code in _CODES.items() if issubclass(kind, known)), None)
+
+
+def as_trap(error: Exception) -> errors.Trapped | None:
+    """The trap that stands for an exception which a region certainly raises, if it runs; None where a check cannot raise
+    such a one: it is no matter of sizes and values, and best known at once."""
+    code = _code_of(type(error))
+    if code is None:
+        return None
+    return errors.Trapped(Trace.current().site(errors.said(error), errors.raised_at(error)), code)
 
 
 # -- branches --------------------------------------------------------------------------------------------------------------
@@ -283,6 +296,13 @@ def _trace_side(
         attempt.drop()
         snapshot.restore()
         return ended
+    except Exception as error:
+        attempt.drop()
+        trapped = as_trap(error)
+        if trapped is None:
+            raise
+        snapshot.restore()
+        return trapped
     except BaseException:
         attempt.drop()
         raise

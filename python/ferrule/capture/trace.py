@@ -141,9 +141,9 @@ class Trace:
 
     # -- where in the user's source --------------------------------------------------------------------------------
 
-    def site(self, what: str = "") -> int:
-        """Sets the builder's site to the user's line that is running now, and returns it."""
-        frames = errors.locations()
+    def site(self, what: str = "", frames: list[errors.Location] | None = None) -> int:
+        """Sets the builder's site to the user's line that is running now, or to `frames`, and returns it."""
+        frames = errors.locations() if frames is None else frames
         number = -1
         for file, line, function in reversed(frames):
             text = what if (file, line, function) == frames[0] else ""

@@ -70,17 +70,18 @@ class While(Loop):
             test_region = self.trace_test()
             if test_region is not None:
                 body_region = self.trace_body(snapshot)
+                if isinstance(body_region, errors.Trapped):
+                    attempt.drop()
+                    snapshot.restore()
+                    write(self.cells, self.before)
+                    self.fail(body_region)
+                    return True
                 if body_region is not None:
                     attempt.keep()
                     trace.site()
                     results = trace.builder.while_loop(initial, test_region, body_region)
                     self.leave({**self.before, **state.received(self.kinds, list(results))})
                     return True
-        except errors.Trapped:
-            attempt.drop()
-            raise errors.unsupported(
-                "A while loop whose body always raises is not supported.", "Write an 'if' instead."
-            ) from None
         except errors.Retrace as request:
             attempt.drop()
             snapshot.restore()
@@ -142,7 +143,27 @@ class While(Loop):
         flag = regions.flag_of(trace, outcome)
         return trace.close_region([flag])
 
-    def trace_body(self, snapshot: Snapshot) -> ir.Region | None:
+    def fail(self, trapped: errors.Trapped) -> None:
+        """The loop whose first iteration traps."""
+        test = self.tested()
+        if test is True:
+            raise trapped
+        if test is not False:
+            regions.fail_if(test, trapped)
+
+    def trace_body(self, snapshot: Snapshot) -> ir.Region | errors.Trapped | None:
+        """The region of the body under the current types; None if they have changed, the trap if it ends in one."""
+        try:
+            return self.try_body(snapshot)
+        except errors.Trapped as trapped:
+            return trapped
+        except Exception as error:
+            ended = regions.as_trap(error)
+            if ended is None:
+                raise
+            return ended
+
+    def try_body(self, snapshot: Snapshot) -> ir.Region | None:
         trace = self.trace
         ids = trace.open_region(state.params(self.kinds))
         entering = self.enter(ids)
