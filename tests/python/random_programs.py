@@ -1,4 +1,4 @@
-"""Random NumPy functions as source text: slices, views, stores, reductions, loops and branches over sizes.
+"""Random NumPy functions as source text: slices, views, stores, reductions, loops and branches over sizes and data.
 
 `source(seed)` gives the text of a function f(a, b, m, n, k, w) of two vectors, a square matrix, two ints and a float.
 Statements that NumPy refuses at some sizes are part of the game: both sides must refuse then. The operations are those
@@ -175,14 +175,75 @@ class _Writer:
             rank if keep else rank - 1,
         )
 
+    def make(self, rank: int) -> str:
+        self.made += 1
+        self.names[f"t{self.made}"] = rank
+        return f"t{self.made}"
+
+    def test(self) -> str:
+        """A condition that data decides, of NumPy's answer at every size."""
+        array = self.array()
+        return f"1.0 * {array}.sum() {self.pick('>', '<=')} {self.pick('0', 'w', 'n')}"
+
+    def either(self) -> None:
+        """A name that data decides, of any extents."""
+        text, rank = self.expression(1)
+        other, other_rank = self.expression(1)
+        while other_rank != rank:
+            other, other_rank = self.expression(1)
+        condition, name = self.test(), self.make(rank)
+        if self.random.random() < 0.3:
+            self.lines.append(f"    {name} = 1.0 * {text} if {condition} else 2.0 * {other}")
+            return
+        self.lines += [f"    if {condition}:", f"        {name} = 1.0 * {text}"]
+        self.lines += ["    else:", f"        {name} = {self.pick('1.0', 'w')} * {other}"]
+
+    def part(self, name: str) -> str:
+        return self.pick(
+            f"{name}[1:]",
+            f"{name}[:-1]",
+            f"{name}[::2]",
+            f"{name}[: len({name}) // 2]",
+            f"({name}[1:] - {name}[:-1])",
+            f"-{name}[::-1]",
+        )
+
+    def loop(self, name: str) -> str:
+        """The head of a loop that ends."""
+        return self.pick(
+            "for i in range(k):",
+            "for i in range(n // 2):",
+            f"while len({name}) > 2:",
+            f"while len({name}) > k and {name}[0] < 1:",
+        )
+
+    def shrink(self) -> None:
+        """An array that gets smaller in a loop, on two ways perhaps."""
+        vectors = [name for name, rank in self.names.items() if rank == 1]
+        start, name = self.pick(*vectors), self.make(1)
+        self.lines += [f"    {name} = {self.pick(start, f'1 * {start}')}", f"    {self.loop(name)}"]
+        if self.random.random() < 0.4:
+            self.lines += [f"        if {self.test()}:", f"            {name} = {self.part(name)}"]
+            self.lines += ["        else:", f"            {name} = {name}[2:]"]
+        self.lines.append(f"        {name} = {name}[1:]")
+
+    def shrink_together(self) -> None:
+        """Two arrays that get smaller in one loop, and may trade places."""
+        vectors = [name for name, rank in self.names.items() if rank == 1]
+        start, one, two = self.pick(*vectors), self.make(1), self.make(1)
+        self.lines += [f"    {one} = {two} = {self.pick(start, f'2 * {start}')}", f"    {self.loop(one)}"]
+        parts = self.pick(one, two), self.pick(one, two)
+        self.lines.append(f"        {one}, {two} = {self.part(parts[0])}, {self.part(parts[1])}")
+        self.lines.append(f"        {one} = {one}[1:]")
+
     def statement(self, indent: int) -> None:
         margin = "    " * indent
-        kind = self.random.randrange(8)
-        if kind < 3 and indent == 1:
+        kind = self.random.randrange(11 if indent == 1 else 8)
+        if kind >= 8:
+            (self.either, self.shrink, self.shrink_together)[kind - 8]()
+        elif kind < 3 and indent == 1:
             text, rank = self.expression(2)
-            self.made += 1
-            self.names[f"t{self.made}"] = rank
-            self.lines.append(f"{margin}t{self.made} = {text}")
+            self.lines.append(f"{margin}{self.make(rank)} = {text}")
         elif kind == 6 and indent < 3:
             variable = f"i{indent}"
             span = self.pick("1, n", "n", "k", "n-1, 0, -1", "0, n, 2")
