@@ -6,12 +6,15 @@ import os
 import sys
 import warnings
 
+from numpy.exceptions import AxisError
+
 __all__ = [
     "BuildError",
     "Error",
     "IncompatibleArtifact",
     "InternalError",
     "Unsupported",
+    "UserAxisError",
     "UserBufferError",
     "UserError",
     "UserIndexError",
@@ -53,6 +56,10 @@ class UserBufferError(UserError, BufferError):
 
 class UserIndexError(UserError, IndexError):
     """An index out of bounds, found while the program ran."""
+
+
+class UserAxisError(UserValueError, AxisError):
+    """An axis out of bounds for the rank: also NumPy's own, an IndexError and a ValueError."""
 
 
 class UserZeroDivisionError(UserError, ZeroDivisionError):

@@ -33,6 +33,7 @@ _KINDS: dict[type[Exception], type[public.UserError]] = {
     OverflowError: public.UserOverflowError,
     BufferError: public.UserBufferError,
     IndexError: public.UserIndexError,
+    np.exceptions.AxisError: public.UserAxisError,
     ZeroDivisionError: public.UserZeroDivisionError,
     UnboundLocalError: public.UserUnboundLocalError,
     RuntimeError: public.UserRuntimeError,

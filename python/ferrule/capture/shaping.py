@@ -18,7 +18,7 @@ from .tracers import Array, Int, Number, Window, to_expr, unsupported
 
 
 def normalize_axis(axis: Any, rank: int) -> int:
-    """An axis counted from 0; AxisError (a ValueError) outside of the rank."""
+    """An axis counted from 0; AxisError outside of the rank."""
     if isinstance(axis, Number):
         from . import scalars
 
@@ -29,7 +29,8 @@ def normalize_axis(axis: Any, rank: int) -> int:
         raise errors.user_error(TypeError, "an integer is required for the axis")
     axis = operator.index(axis)
     if not -rank <= axis < rank:
-        raise errors.user_error(ValueError, f"axis {axis} is out of bounds for array of dimension {rank}")
+        message = f"axis {axis} is out of bounds for array of dimension {rank}"
+        raise errors.user_error(np.exceptions.AxisError, message)
     return int(axis + rank if axis < 0 else axis)
 
 
