@@ -55,15 +55,17 @@ enum FrStatus {
 
 /* Codes of errors that a module records through FrHost::set_error, with the meaning of values[0..3]. */
 enum FrErrorCode {
-  FR_ERR_INDEX = 1,        /* index out of bounds: index, axis or -1, extent or -1 (then the index is not shown) */
-  FR_ERR_SHAPE = 2,        /* extents that must be equal differ: left, right, axis */
-  FR_ERR_DOMAIN = 3,       /* value outside an operation's domain (integer to a negative power): value */
-  FR_ERR_ASSERT = 4,       /* data-dependent assert or raise of the program */
-  FR_ERR_MEMORY = 5,       /* allocation failed: bytes */
-  FR_ERR_VALUE = 6,        /* other ValueError, the site tells which */
-  FR_ERR_UNDEFINED = 7,    /* a name read before it was assigned */
-  FR_ERR_OVERFLOW = 8,     /* a Python int that 64 bits do not hold */
-  FR_ERR_ZERO_DIVISION = 9 /* a Python number divided by zero */
+  FR_ERR_INDEX = 1,         /* index out of bounds: index, axis or -1, extent or -1 (then the index is not shown) */
+  FR_ERR_SHAPE = 2,         /* extents that must be equal differ: left, right, axis */
+  FR_ERR_DOMAIN = 3,        /* value outside an operation's domain (integer to a negative power): value */
+  FR_ERR_ASSERT = 4,        /* an assert of the program, or a raise of AssertionError */
+  FR_ERR_MEMORY = 5,        /* allocation failed: bytes */
+  FR_ERR_VALUE = 6,         /* other ValueError, the site tells which */
+  FR_ERR_UNDEFINED = 7,     /* a name read before it was assigned */
+  FR_ERR_OVERFLOW = 8,      /* a Python int that 64 bits do not hold */
+  FR_ERR_ZERO_DIVISION = 9, /* a Python number divided by zero */
+  FR_ERR_TYPE = 10,         /* a raise of TypeError by the program */
+  FR_ERR_RAISE = 11         /* a raise of the program of a kind that has no code of its own */
 };
 
 /* An integer expression over the call's symbols in postfix form: `count` words at `code`.

@@ -14,6 +14,7 @@ __all__ = [
     "IncompatibleArtifact",
     "InternalError",
     "Unsupported",
+    "UserAssertionError",
     "UserAxisError",
     "UserBufferError",
     "UserError",
@@ -72,6 +73,10 @@ class UserUnboundLocalError(UserError, UnboundLocalError):
 
 class UserRuntimeError(UserError, RuntimeError):
     """A failure of the program while it ran."""
+
+
+class UserAssertionError(UserRuntimeError, AssertionError):
+    """An assert of the program that failed while it ran."""
 
 
 class UserMemoryError(UserError, MemoryError):

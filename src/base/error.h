@@ -17,7 +17,19 @@ enum class ErrorKind {
 };
 
 // The builtin exception that a user error also is in Python.
-enum class Builtin { None, Type, Value, Overflow, Buffer, Index, Runtime, Memory, UnboundLocal, ZeroDivision };
+enum class Builtin {
+  None,
+  Type,
+  Value,
+  Overflow,
+  Buffer,
+  Index,
+  Runtime,
+  Memory,
+  UnboundLocal,
+  ZeroDivision,
+  Assertion
+};
 
 class Error : public std::runtime_error {
  public:

@@ -15,6 +15,10 @@ inline Builtin builtin_of_code(int32_t code) {
     case FR_ERR_MEMORY:
       return Builtin::Memory;
     case FR_ERR_ASSERT:
+      return Builtin::Assertion;
+    case FR_ERR_TYPE:
+      return Builtin::Type;
+    case FR_ERR_RAISE:
       return Builtin::Runtime;
     case FR_ERR_UNDEFINED:
       return Builtin::UnboundLocal;

@@ -156,9 +156,9 @@ class ProgramBuilder {
   Facts facts_;
   std::vector<Scope> stack_;  // [0]: the program's body
   std::vector<std::unique_ptr<Region>> open_;
-  std::vector<Definition> definitions_;                                             // by ValueId
-  std::vector<bool> live_regions_;                                                  // by serial
-  std::vector<uint32_t> symbol_homes_;                                              // see has_value; by SymbolId, serials
+  std::vector<Definition> definitions_;  // by ValueId
+  std::vector<bool> live_regions_;       // by serial
+  std::vector<uint32_t> symbol_homes_;   // see has_value; by SymbolId, serials
   std::unordered_map<ValueId, std::vector<std::pair<uint32_t, SymbolId>>> opaque_;  // scalar -> (region serial, symbol)
   uint32_t memory_version_ = 0;                                                     // changes wherever memory may have
   int site_ = -1;

@@ -148,3 +148,41 @@ def wrong_type(x, k):
 def test_a_dtype_that_an_operation_does_not_take_is_refused_at_once():
     with pytest.raises(TypeError, match="bitwise_xor"):
         fr.program(wrong_type)(np.zeros(3), np.array([0]))
+
+
+class Diverged(Exception):
+    pass
+
+
+def raises(x, k):
+    assert k[0] != 1, "one is odd"
+    if k[0] == 2:
+        raise TypeError("two is of a wrong type")
+    if k[0] == 3:
+        raise AssertionError("three")
+    if k[0] == 4:
+        raise Diverged("four diverges")
+    if k[0] == 5:
+        raise IndexError("five is outside")
+    if k[0] == 6:
+        raise OverflowError
+    return x + 1
+
+
+def test_the_kind_of_a_raised_exception_is_kept():
+    program = fr.program(raises)
+    x = np.zeros(2)
+    np.testing.assert_array_equal(program(x, np.array([0])), x + 1)
+    kinds = {
+        1: (AssertionError, "one is odd"),
+        2: (TypeError, "two is of a wrong type"),
+        3: (AssertionError, "three"),
+        4: (RuntimeError, "Diverged: four diverges"),
+        5: (IndexError, "five is outside"),
+        6: (OverflowError, "OverflowError"),
+    }
+    for number, (kind, words) in kinds.items():
+        with pytest.raises(kind, match=words) as refused:
+            program(x, np.array([number]))
+        assert isinstance(refused.value, fr.UserError)
+    assert len(program.specialisations) == 1

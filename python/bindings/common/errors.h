@@ -45,6 +45,8 @@ inline const char* class_name(const Error& error) {
       return "UserUnboundLocalError";
     case Builtin::ZeroDivision:
       return "UserZeroDivisionError";
+    case Builtin::Assertion:
+      return "UserAssertionError";
     case Builtin::None:
       break;
   }

@@ -111,7 +111,9 @@ void bind_builder(nb::module_& m) {
       .value("VALUE", FR_ERR_VALUE)
       .value("UNDEFINED", FR_ERR_UNDEFINED)
       .value("OVERFLOW", FR_ERR_OVERFLOW)
-      .value("ZERO_DIVISION", FR_ERR_ZERO_DIVISION);
+      .value("ZERO_DIVISION", FR_ERR_ZERO_DIVISION)
+      .value("TYPE", FR_ERR_TYPE)
+      .value("RAISE", FR_ERR_RAISE);
   nb::enum_<FrSymbolSource>(m, "SymbolSource", "Where a call finds the value of a symbol.", nb::is_arithmetic())
       .value("EXTENT", FR_SYMBOL_EXTENT)
       .value("STRIDE", FR_SYMBOL_STRIDE)

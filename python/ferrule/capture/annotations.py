@@ -23,8 +23,10 @@ from .trace import Trace
 from .tracers import Array, Int, Scalar, Storage
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-# A decision takes the general case: sizes that are large, unequal and without common factors.
+# A decision takes the general case: sizes that are large, unequal and without common factors. What depends on other ints
+# is decided when the program runs where it can be; else they are positive and small.
 _GENERAL_SIZES = (1009, 2003, 3001, 4001, 5003, 6007, 7001, 8009)
+_GENERAL_INTS = (11, 13, 17, 19, 23, 29, 31)
 
 
 def capture_annotated(fn: Callable[..., Any], options: Options | None = None) -> Captured:
@@ -94,7 +96,7 @@ class _Declaration:
         if kind is int:
             builder.scalar_argument(name, "int64", True)
             symbol = builder.argument_symbol(index)
-            self._set_general(symbol)
+            self.trace.general[symbol] = _GENERAL_INTS[len(self.trace.general) % len(_GENERAL_INTS)]
             self.sizes.setdefault(name, symbol)
             info = ArgumentInfo(
                 name, "scalar", index, np.dtype(np.int64), weak=True, keyword_only=keyword_only
@@ -146,7 +148,8 @@ class _Declaration:
             if size not in self.sizes and size not in ("min", "max"):
                 symbol = self.trace.symbol(size, ir.SymbolKind.Extent, True)
                 self.sizes[size] = symbol
-                self._set_general(symbol)
+            if size in self.sizes and self.sizes[size] not in self.trace.sample:
+                self._set_general(self.sizes[size])
         try:
             extent = ir.Expr.parse(text, self.trace.builder.symbols())
         except public.UserError as error:

@@ -403,15 +403,16 @@ def linspace(
     count = to_expr(int_index(num))
     _require(ir.Condition(ir.Relation.Le, ZERO, count), "Number of samples must be non-negative.")
     divisions = count - ONE if endpoint else count
-    if holds(ir.Condition(ir.Relation.Lt, ZERO, divisions)) is None:
-        raise unsupported("a number of samples that is known only at run time in 'linspace'")
+    try:
+        several = decide(ir.Condition(ir.Relation.Lt, ZERO, divisions))
+    except errors.NeedsRuntime:
+        raise unsupported("a number of samples that is known only at run time in 'linspace'") from None
     kind = np.result_type(*(_kind(value) for value in (start, stop)), 0.0)
     check_dtype(kind)
     check_memory([count], kind)
     index = cast(Array.of_value(trace.builder.iota([count], 0)), kind)
     first, last = cast_scalar(start, kind), cast_scalar(stop, kind)
     delta = apply("subtract", (last, first))
-    several = decide(ir.Condition(ir.Relation.Lt, ZERO, divisions))
     if several:
         parts = cast_scalar(_int_of(divisions), kind)
         step = apply("divide", (delta, parts))

@@ -5,7 +5,7 @@ This is the only writer of guards.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ferrule import _compiler as ir
 
@@ -18,27 +18,41 @@ ONE = ir.Expr(1)
 
 
 def decide(condition: ir.Condition) -> bool:
-    """The truth of a condition in this specialisation; raises NeedsRuntime where it changes within a call."""
-    trace = Trace.current()
-    known = trace.facts.prove(condition)
-    if known is not None:
-        return bool(known)
-    left, right = trace.facts.canonical(condition.left), trace.facts.canonical(condition.right)
-    condition = ir.Condition(condition.relation, left, right)
-    answer = _from_sample(trace, condition)
+    """The truth of a condition in this specialisation; raises NeedsRuntime where it changes within a call.
+
+    Ahead of time, a condition on an int argument takes the general case, a positive one, as a precondition.
+    """
+    answer = holds(condition)
     if answer is None:
-        answer = _hoisted(trace, condition)
+        answer = _recorded(condition, Trace.current().evaluate_generally)
     if answer is None:
         raise errors.NeedsRuntime(condition)
     return answer
 
 
 def holds(condition: ir.Condition) -> bool | None:
-    """`decide`, with None where the condition changes within a call."""
-    try:
-        return decide(condition)
-    except errors.NeedsRuntime:
-        return None
+    """The truth of a condition in this specialisation; None where only the run knows it."""
+    trace = Trace.current()
+    known = trace.facts.prove(condition)
+    if known is not None:
+        return bool(known)
+    answer = _recorded(condition, trace.evaluate)
+    return _hoisted(trace, _canonical(trace, condition)) if answer is None else answer
+
+
+def _canonical(trace: Trace, condition: ir.Condition) -> ir.Condition:
+    left, right = trace.facts.canonical(condition.left), trace.facts.canonical(condition.right)
+    return ir.Condition(condition.relation, left, right)
+
+
+def _recorded(condition: ir.Condition, evaluate: Callable[[ir.Expr], int | None]) -> bool | None:
+    """The truth of a condition for given values, kept as a guard; None where they do not tell."""
+    trace = Trace.current()
+    condition = _canonical(trace, condition)
+    answer = _compare(condition.relation, evaluate(condition.left), evaluate(condition.right))
+    if answer is not None:
+        record(trace, condition if answer else condition.negate())
+    return answer
 
 
 def record(trace: Trace, condition: ir.Condition) -> None:
@@ -135,13 +149,15 @@ def _constant_part(expr: ir.Expr) -> int:
     return int(expr.evaluate([0] * (max(expr.symbols(), default=-1) + 1)))
 
 
-def _from_sample(trace: Trace, condition: ir.Condition) -> bool | None:
-    left, right = trace.evaluate(condition.left), trace.evaluate(condition.right)
+def from_sample(trace: Trace, condition: ir.Condition) -> bool | None:
+    """The truth of a condition in the sample; None where that does not tell."""
+    return _compare(condition.relation, trace.evaluate(condition.left), trace.evaluate(condition.right))
+
+
+def _compare(relation: ir.Relation, left: int | None, right: int | None) -> bool | None:
     if left is None or right is None:
         return None
-    answer = {Eq: left == right, Ne: left != right, Lt: left < right, Le: left <= right}[condition.relation]
-    record(trace, condition if answer else condition.negate())
-    return answer
+    return {Eq: left == right, Ne: left != right, Lt: left < right, Le: left <= right}[relation]
 
 
 def _hoisted(trace: Trace, condition: ir.Condition) -> bool | None:
@@ -212,6 +228,16 @@ def is_one(extent: ir.Expr) -> bool:
     return holds(ir.Condition(Eq, extent, ONE)) is True
 
 
+def assume_equal(trace: Trace, left: ir.Expr, right: ir.Expr) -> bool:
+    """Ahead of time, makes it a precondition that two extents are equal, if they may be; whether that is so."""
+    if not trace.annotated or trace.facts.prove(ir.Condition(Eq, left, right)) is not None:
+        return False
+    if None in (trace.evaluate(left), trace.evaluate(right)):
+        return False
+    record(trace, ir.Condition(Eq, left, right))
+    return True
+
+
 def broadcast(shapes: Sequence[Sequence[ir.Expr]], refused: str) -> list[ir.Expr]:
     """The broadcast of shapes by NumPy's rule; `refused` begins the ValueError where they do not fit."""
     trace = Trace.current()
@@ -233,9 +259,7 @@ def _broadcast_axis(
             continue
         if result.constant == 1:
             result = extent
-        elif trace.annotated and trace.facts.prove(ir.Condition(Eq, extent, result)) is None:
-            record(trace, ir.Condition(Eq, result, extent))
-        elif trace.facts.prove_equal(extent, result):
+        elif assume_equal(trace, result, extent) or trace.facts.prove_equal(extent, result):
             continue
         else:
             # The sample picks the one rule that applies, so that no guard says what is not needed.
@@ -256,8 +280,8 @@ def _broadcast_axis(
 
 
 def shape_text(trace: Trace, shape: Sequence[ir.Expr]) -> str:
-    """A shape as NumPy prints it, with the sample's extents where they are known."""
-    values = [trace.evaluate(extent) for extent in shape]
+    """A shape as NumPy prints it, with the sample's extents where they are known; ahead of time, in symbols."""
+    values = [None if trace.annotated else trace.evaluate(extent) for extent in shape]
     parts = [
         trace.text(extent) if value is None else str(value)
         for extent, value in zip(shape, values, strict=True)

@@ -19,6 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from ferrule import _compiler as ir
 from ferrule.warm import MISSING, read_path
 
 from . import errors, outside, rewrite
@@ -468,12 +469,31 @@ def _truth(value: Any) -> Any:
     """True or False, or the Condition or bool Scalar that decides at run time."""
     if value is True or value is False:
         return value
-    if Trace.active() is None or not _is_traced(value):
+    trace = Trace.active()
+    if trace is None or not _is_traced(value):
         return bool(value)
+    if trace.annotated:
+        return _truth_ahead(trace, value)
     try:
         return bool(value)
     except errors.NeedsRuntime as needs:
         return needs.condition
+
+
+def _truth_ahead(trace: Trace, value: Any) -> Any:
+    """The same without arguments: what is not certain of sizes and ints decides at run time."""
+    from .tracers import Cond, Int
+
+    condition = value.condition if isinstance(value, Cond) else None
+    if isinstance(value, Int):
+        condition = ir.Condition(ir.Relation.Ne, value.expr, ir.Expr(0))
+    if condition is None:
+        try:
+            return bool(value)
+        except errors.NeedsRuntime as needs:
+            return needs.condition
+    known = trace.facts.prove(condition)
+    return condition if known is None else bool(known)
 
 
 def _is_traced(value: Any) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from ferrule import _compiler as ir
 
 from . import errors
-from .decide import ONE, ZERO, Eq, Le, Lt, broadcast, check_equal, holds, shape_text
+from .decide import ONE, ZERO, Eq, Le, Lt, assume_equal, check_equal, holds, shape_text
 from .slices import Term, from_end_if_negative, index_expr, slice_term
 from .trace import Trace
 from .tracers import Array, Int, Scalar, Window, unsupported
@@ -77,8 +77,7 @@ def _fits(dims: list[ir.Expr], target: Array) -> bool:
     for extent, wanted in zip(dims, target.dims[target.ndim - len(dims) :], strict=True):
         if extent == wanted or extent.constant == 1 or trace.facts.prove_equal(extent, wanted):
             continue
-        if trace.annotated and extent.constant is None:
-            broadcast([[extent], [wanted]], "could not broadcast input array from shape")
+        if assume_equal(trace, wanted, extent):
             continue
         values = trace.evaluate(extent), trace.evaluate(wanted)
         equal = ir.Condition(Eq, extent, wanted)

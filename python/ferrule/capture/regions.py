@@ -7,15 +7,18 @@ and way to it, so that nested regions do not cost 2 ** depth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CellType
 from typing import Any
 
 from ferrule import _compiler as ir
+from ferrule import errors as public
 
 from . import errors, state
 from .containers import Snapshot
+from .decide import decide, from_sample
 from .joins import ANY, Joins
 from .maybe import unset_message
 from .state import read, write
@@ -31,6 +34,12 @@ _CODES: dict[type[Exception], Any] = {
     OverflowError: ir.ErrorCode.OVERFLOW,
     ZeroDivisionError: ir.ErrorCode.ZERO_DIVISION,
     UnboundLocalError: ir.ErrorCode.UNDEFINED,
+}
+# Those that a program raises itself besides.
+_RAISED: dict[type[Exception], Any] = {
+    **_CODES,
+    AssertionError: ir.ErrorCode.ASSERT,
+    TypeError: ir.ErrorCode.TYPE,
 }
 
 
@@ -142,17 +151,17 @@ def trap(exception: Any) -> None:
         text, kind = exception.__name__, exception
     else:
         text, kind = f"{type(exception).__name__}: {exception}", type(exception)
-    raise errors.Trapped(Trace.current().site(text), _code_of(kind) or ir.ErrorCode.ASSERT)
+    raise errors.Trapped(Trace.current().site(text), _code_of(kind, _RAISED) or ir.ErrorCode.RAISE)
 
 
-def _code_of(kind: type) -> Any:
-    return next((code for known, code in _CODES.items() if issubclass(kind, known)), None)
+def _code_of(kind: type, codes: Mapping[type[Exception], Any]) -> Any:
+    return next((code for known, code in codes.items() if issubclass(kind, known)), None)
 
 
 def as_trap(error: Exception) -> errors.Trapped | None:
     """The trap that stands for an exception which a region certainly raises, if it runs; None where a check cannot raise
     such a one: it is no matter of sizes and values, and best known at once."""
-    code = _code_of(type(error))
+    code = _code_of(type(error), _CODES)
     if code is None:
         return None
     return errors.Trapped(Trace.current().site(errors.said(error), errors.raised_at(error)), code)
@@ -212,6 +221,27 @@ class _Side:
 
 
 def _two_way(
+    test: Any,
+    sides: tuple[Callable[[], dict[str, Any]], Callable[[], dict[str, Any]]],
+    pieces: tuple[Any, Any],
+    code: Any,
+    reset: Callable[[], None],
+    what: str,
+) -> dict[str, Any]:
+    trace = Trace.current()
+    if not isinstance(test, ir.Condition) or from_sample(trace, test) is None:
+        return _joined(test, sides, pieces, code, reset, what)
+    # Ahead of time: sides that do not join leave the general one, with a precondition.
+    try:
+        return _joined(test, sides, pieces, code, reset, what)
+    except errors.Abort as refused:
+        if not isinstance(refused.error, public.Unsupported):
+            raise
+    reset()
+    return sides[0 if decide(test) else 1]()
+
+
+def _joined(
     test: Any,
     sides: tuple[Callable[[], dict[str, Any]], Callable[[], dict[str, Any]]],
     pieces: tuple[Any, Any],
@@ -281,9 +311,8 @@ def _trace_side(
     snapshot = Snapshot(*pieces)
     trace.open_region([])
     try:
-        if isinstance(test, ir.Condition):
-            trace.facts.assume(test.negate() if negated else test)
-        values = side()
+        with _sampled(trace, test, negated):
+            values = side()
         refuse_changes(snapshot, "branch")
         with trace.joining(joins):
             if _widens(guess, joins, values, pieces):
@@ -306,6 +335,22 @@ def _trace_side(
     except BaseException:
         attempt.drop()
         raise
+
+
+@contextmanager
+def _sampled(trace: Trace, test: Any, negated: bool) -> Iterator[None]:
+    """A side of a branch, with what is known of sizes there. Where the sample takes the other side it says nothing."""
+    if not isinstance(test, ir.Condition):
+        yield
+        return
+    condition = test.negate() if negated else test
+    trace.facts.assume(condition)
+    beside = from_sample(trace, condition) is False
+    trace.beside_sample += beside
+    try:
+        yield
+    finally:
+        trace.beside_sample -= beside
 
 
 def _widens(guess: dict[str, Any], joins: Joins, values: dict[str, Any], pieces: tuple[Any, Any]) -> bool:

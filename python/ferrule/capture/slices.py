@@ -42,7 +42,14 @@ def slice_term(item: slice, extent: ir.Expr) -> Term:
     stop = None if item.stop is None else _bound_expr(item.stop)
     if step.constant == 0 or (step.constant is None and holds(ir.Condition(Eq, step, ZERO)) is True):
         raise errors.user_error(ValueError, "slice step cannot be zero")
-    if decide(ir.Condition(Lt, ZERO, step)):
+    try:
+        forwards = decide(ir.Condition(Lt, ZERO, step))
+    except errors.NeedsRuntime:
+        raise errors.unsupported(
+            "A slice whose step has a sign that is known only at run time is not supported.",
+            "Write the two directions as an 'if'.",
+        ) from None
+    if forwards:
         return _forwards(start, stop, step, extent)
     return _backwards(start, stop, step, extent)
 

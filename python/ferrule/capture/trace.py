@@ -28,6 +28,10 @@ class Trace:
         self.options = options
         self.sample: dict[int, int] = {}
         self.annotated = False
+        self.general: dict[
+            int, int
+        ] = {}  # ahead of time: values of int arguments where the program has to know
+        self.beside_sample = 0  # depth of sides of branches that the sample does not take
         self.guards: list[ir.Condition] = []
         self.globals_read: dict[tuple[int, str], tuple[Any, str, Any]] = {}
         self.paths: dict[int, tuple[Any, Any]] = {}
@@ -167,20 +171,29 @@ class Trace:
         return str(item.to_string(self.builder.symbols()))
 
     def evaluate(self, expr: ir.Expr) -> int | None:
-        """The value that an expression has in the sample, or None if it holds other symbols."""
-        known = expr.constant
-        if known is not None:
-            return int(known)
-        symbols = expr.symbols()
-        if any(identity not in self.sample for identity in symbols):
-            return None
-        values = [0] * (max(symbols) + 1)
-        for identity in symbols:
-            values[identity] = self.sample[identity]
-        return int(expr.evaluate(values))
+        """The value that an expression has in the sample, or None if it holds other symbols, or the sample does not get
+        here."""
+        return _evaluate(expr, {} if self.beside_sample else self.sample)
+
+    def evaluate_generally(self, expr: ir.Expr) -> int | None:
+        """The same with the general values of int arguments."""
+        return _evaluate(expr, self.general if self.beside_sample else {**self.sample, **self.general})
 
     # -- buffers -----------------------------------------------------------------------------------------------------
 
     def retrace_with_buffer(self, storage: Any) -> None:
         """Asks the tracer of the innermost region to drop it, to give `storage` a buffer first, and to trace again."""
         raise errors.Retrace(storage)
+
+
+def _evaluate(expr: ir.Expr, sample: dict[int, int]) -> int | None:
+    known = expr.constant
+    if known is not None:
+        return int(known)
+    symbols = expr.symbols()
+    if any(identity not in sample for identity in symbols):
+        return None
+    values = [0] * (max(symbols) + 1)
+    for identity in symbols:
+        values[identity] = sample[identity]
+    return int(expr.evaluate(values))

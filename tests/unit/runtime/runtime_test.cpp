@@ -167,7 +167,8 @@ TEST(Host, ScratchIsAlignedAndRefusesTheImpossible) {
 }
 
 TEST(Host, TheLastAnswerForAReturnCounts) {
-  const FrReturn declared = {sizeof(FrReturn), 0, "", FR_RETURN_DYNAMIC, static_cast<uint32_t>(DType::F64), 1, 0, -1, nullptr};
+  const FrReturn declared = {sizeof(FrReturn), 0, "", FR_RETURN_DYNAMIC, static_cast<uint32_t>(DType::F64), 1, 0, -1,
+                             nullptr};
   FrModule module = {};
   module.size = sizeof(FrModule);
   module.n_returns = 1;
