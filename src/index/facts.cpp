@@ -28,6 +28,19 @@ int rank_of(SymbolKind kind) {
   return 0;
 }
 
+// What follows from `fact` >= 0 where it says that a remainder is 0: the dividend is the divisor times the quotient.
+std::optional<Expr> exact_division(Known* known, const Expr& fact) {
+  const ExprNode& node = fact.node();
+  if (node.constant != 0 || node.terms.size() != 1) return std::nullopt;
+  const auto& factors = node.terms[0].monomial->factors;
+  if (factors.size() != 1 || factors[0].exponent != 1 || factors[0].atom.kind != AtomKind::Mod) return std::nullopt;
+  const Expr& dividend = factors[0].atom.operand(0);
+  const Expr& divisor = factors[0].atom.operand(1);
+  // A remainder has the sign of its divisor; by 0 it says nothing.
+  if (!proved(known, node.terms[0].coefficient < 0 ? divisor - 1 : -divisor - 1)) return std::nullopt;
+  return dividend - divisor * floordiv(dividend, divisor);
+}
+
 // The common divisor of the coefficients does not divide the constant: no integers make it 0.
 bool never_zero(const Expr& expr) {
   uint64_t common = content(expr - Expr(expr.node().constant));
@@ -75,6 +88,14 @@ Known::Known(const Facts& facts) : symbols(*facts.symbols_) {
       nonnegative.push_back(-difference - 1);
       memo.clear();
     }
+  }
+  const size_t count = nonnegative.size();
+  for (size_t i = 0; i < count; ++i) {
+    const std::optional<Expr> difference = exact_division(this, nonnegative[i]);
+    if (!difference) continue;
+    nonnegative.push_back(*difference);
+    nonnegative.push_back(-*difference);
+    memo.clear();
   }
 }
 

@@ -45,11 +45,15 @@ void LinearSystem::add_products(const MonomialPtr& monomial,
     const Factor& factor = monomial->factors[i];
     MonomialPtr single = make_monomial({{factor.atom, 1}});
     auto rest = divide(*monomial, *single);
-    if (!rest || !*rest || !is_nonnegative(**rest)) continue;
-    Expr scale = make_term(1, *rest);
-    for (const Expr& fact : facts_) {
-      if (fact.node().terms.size() <= 4 && has_monomial(fact, *single)) add(fact * scale);
-    }
+    if (!rest || !*rest) continue;
+    const auto scale_facts = [&](const MonomialPtr& met, const MonomialPtr& scale) {
+      if (!is_nonnegative(*scale)) return;
+      for (const Expr& fact : facts_) {
+        if (fact.node().terms.size() <= 4 && has_monomial(fact, *met)) add(fact * make_term(1, scale));
+      }
+    };
+    scale_facts(single, *rest);
+    if ((*rest)->degree > 1) scale_facts(*rest, single);
   }
 }
 

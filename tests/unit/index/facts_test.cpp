@@ -177,6 +177,26 @@ TEST_F(FactsTest, TilesAndHalves) {
   expect_proved("i <= N//2");
 }
 
+TEST_F(FactsTest, ExactDivision) {
+  expect_unknown("s*(N//s) == N");
+  assume("N % s == 0");
+  expect_unknown("s*(N//s) == N");  // s may be 0
+  assume("s >= 1");
+  expect_proved("s*(N//s) == N");
+  expect_proved("K*s*(N//s) == N*K");
+  expect_proved("N//s >= 0");
+  assume("(N*M) % (t - 3) == 0");
+  expect_unknown("(t - 3)*((N*M)//(t - 3)) == N*M");
+  assume("t < 3");
+  expect_proved("(t - 3)*((N*M)//(t - 3)) == N*M");
+}
+
+TEST_F(FactsTest, EqualProductsInLargerOnes) {
+  assume("N*M == 12");
+  expect_proved("N*M*K == 12*K");
+  expect_unknown("N*M*s == 12*N");
+}
+
 TEST_F(FactsTest, ClampedTiles) {
   loop("i", "0", "(N + 31)//32");
   loop("j", "32*i", "min(32*i + 32, N)");
