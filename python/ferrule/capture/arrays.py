@@ -56,6 +56,17 @@ class Array(Number):
         view.readonly = self.readonly
         return view
 
+    def again(self) -> Array:
+        """Another array object for the same view, as NumPy's indexing gives one."""
+        view = Array(self.storage, self._dims, self.dtype)
+        view.parent, view.step, view.readonly, view._cached = (
+            self.parent,
+            self.step,
+            self.readonly,
+            self._cached,
+        )
+        return view
+
     # -- in the program --------------------------------------------------------------------------------------------
 
     @property

@@ -76,6 +76,8 @@ def tidy(condition: ir.Condition) -> ir.Condition:
     """The same condition with its constants on one side, as a person would write it."""
     left, right = condition.left, condition.right
     relation = condition.relation
+    if relation in (Eq, Ne) and not _is_affine(right - left):
+        return _tidy_products(condition)
     left, right = ZERO, right - left
     left, right = _negative_across(left, right)
     right, left = _negative_across(right, left)
@@ -95,6 +97,24 @@ def tidy(condition: ir.Condition) -> ir.Condition:
     if relation in (Eq, Ne) and left.constant is not None:
         left, right = right, left
     return ir.Condition(relation, left, right)
+
+
+def _tidy_products(condition: ir.Condition) -> ir.Condition:
+    """An equality of products or remainders: as it was written, or with its constant on the right."""
+    left, right = condition.left, condition.right
+    if left.constant is not None:
+        left, right = right, left
+    if right.constant is None and _constant_part(left) == _constant_part(right) == 0:
+        return condition
+    right, left = _move(ZERO, left - right)
+    if _at_ones(left) < 0:
+        left, right = ZERO - left, ZERO - right
+    return ir.Condition(condition.relation, left, right)
+
+
+def _is_affine(expr: ir.Expr) -> bool:
+    parts = [expr.split(symbol) for symbol in expr.symbols()]
+    return all(part is not None and part[0].constant is not None for part in parts)
 
 
 def _at_ones(expr: ir.Expr) -> int:

@@ -81,6 +81,10 @@ class _Capture(Trace):
         self.arguments = Arguments(self)
         self.outside = Outside()
 
+    def is_argument(self, array: Any) -> bool:
+        """Whether this is an argument's own object, not a view of it."""
+        return any(array is argument for argument in self.arguments.tracers)
+
     def read_global(self, owner: Any, path: str, value: Any) -> Any:
         """Notes a global or closure's name; a global array comes back as a hidden argument."""
         from .constants import real_array

@@ -109,7 +109,7 @@ def view_of(array: Array, key: Any) -> tuple[Array, bool]:
     if len(dims) == array.ndim and all(
         _is_whole(term, extent) for term, extent in zip(terms, array.dims, strict=False)
     ):
-        return array, element
+        return array.again(), element
     return array.derived(Window(ir.IndexMap(dims, axes)), dims), element
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ferrule import _compiler as ir
 
 from . import errors
-from .decide import ONE, ZERO, Eq, decide, holds, is_one, shape_text
+from .decide import ONE, ZERO, Eq, Le, Ne, decide, holds, is_one, record, shape_text
 from .operands import as_array
 from .shaping import dims_from, transpose, zero_rank
 from .trace import Trace
@@ -35,10 +35,7 @@ def reshape(a: Any, shape: Any, order: str = "C", copy: Any = None) -> Any:
     if dims == a.dims:
         return a[...] if copy is not True else a.copy()
     if trace.facts.prove(ir.Condition(Eq, ir.product(dims), ZERO)) is True:
-        # No element: nothing tells a view from a copy.
-        from .operands import cast_scalar, lift
-
-        return Array.of_value(trace.builder.fill(lift(cast_scalar(0, a.dtype)), dims))
+        return _empty(a, dims)
     if copy is True:
         return _copied(a, dims)
     if a.storage.pure and _is_windowed(a):
@@ -47,6 +44,8 @@ def reshape(a: Any, shape: Any, order: str = "C", copy: Any = None) -> Any:
     step = Reshape(dims)
     handle = step.apply(trace, a.handle()) if a.storage.pure else trace.builder.reshape(a.handle(), dims)
     if handle is None:
+        if trace.evaluate(ir.product(dims)) == 0 and decide(ir.Condition(Eq, ir.product(dims), ZERO)):
+            return _empty(a, dims)
         handle = _view_by_sizes(a, dims)
         if handle is None:
             return _copied(a, dims)
@@ -55,6 +54,13 @@ def reshape(a: Any, shape: Any, order: str = "C", copy: Any = None) -> Any:
     result = a.derived(step, dims)
     result._cached = (a.storage.version, trace.region, handle)
     return result
+
+
+def _empty(a: Array, dims: list[ir.Expr]) -> Any:
+    """An array without elements: nothing tells a view from a copy."""
+    from .operands import cast_scalar, lift
+
+    return Array.of_value(Trace.current().builder.fill(lift(cast_scalar(0, a.dtype)), dims))
 
 
 def _copied(a: Array, dims: list[ir.Expr]) -> Any:
@@ -67,12 +73,38 @@ def _copied(a: Array, dims: list[ir.Expr]) -> Any:
 
 
 def _view_by_sizes(a: Array, dims: list[ir.Expr]) -> int | None:
-    """A reshape that is no view in general: NumPy's is one where some extents are 1, which becomes part of the guards."""
+    """A reshape that is no view in general: whether NumPy's is one, by the sample; what decides it is guarded."""
     trace = Trace.current()
     _guard_layout(trace, a)
+    old = [trace.facts.canonical(extent) for extent in a.dims]
+    wide = [axis for axis, extent in enumerate(old) if extent.constant != 1]
+    strides = trace.builder.view_strides(a.handle())
+    begin = [0, 0]
+    for outer, inner in itertools.pairwise(wide):
+        if trace.facts.prove_equal(strides[outer], strides[inner] * old[inner]):
+            continue
+        # The memory has a gap here, so that the new axes must part here, too.
+        part = _parting(old[begin[0] : inner], dims[begin[1] :])
+        if part is None:
+            return None
+        begin = [inner, begin[1] + part]
+    decide(ir.Condition(Eq, ir.product(old[begin[0] :]), ir.product(dims[begin[1] :])))
     dims = [trace.facts.canonical(extent) for extent in dims]
     handle = trace.builder.reshape(a.handle(), dims)
     return None if handle is None else int(handle)
+
+
+def _parting(old: list[ir.Expr], new: list[ir.Expr]) -> int | None:
+    """How many of the new axes have as many elements as the old ones together; None if no number of them has."""
+    trace = Trace.current()
+    total = ir.product(old)
+    counts = [ir.product(new[:taken]) for taken in range(1, len(new) + 1)]
+    for taken, count in enumerate(counts, 1):
+        if trace.evaluate(count) == trace.evaluate(total) and decide(ir.Condition(Eq, count, total)):
+            return taken
+    for count in counts:
+        decide(ir.Condition(Eq, count, total))
+    return None
 
 
 def _guard_layout(trace: Trace, a: Array) -> None:
@@ -99,24 +131,25 @@ def _resolve(old: list[ir.Expr], dims: list[ir.Expr]) -> list[ir.Expr]:
     """The new shape with -1 worked out and the numbers of elements made equal."""
     trace = Trace.current()
     dims = [trace.facts.canonical(extent) for extent in dims]
-    unknown = [k for k, extent in enumerate(dims) if _is_minus_one(extent)]
-    total = ir.product(old)
+    # NumPy takes every negative extent for -1.
+    unknown = [k for k, extent in enumerate(dims) if not _settled(ir.Condition(Le, ZERO, extent))]
     if len(unknown) > 1:
         raise errors.user_error(ValueError, "can only specify one unknown dimension")
-    if not unknown:
-        if not _same_count(old, dims):
-            raise errors.user_error(
-                ValueError,
-                f"cannot reshape array of size {trace.evaluate(total)} into shape {shape_text(trace, dims)}",
-            )
-        return [trace.facts.canonical(extent) for extent in dims]
-    rest = [extent for k, extent in enumerate(dims) if k != unknown[0]]
-    dims[unknown[0]] = _quotient(old, rest, total)
+    if unknown:
+        dims[unknown[0]] = _quotient(old, dims, unknown[0])
+    else:
+        equal = ir.Condition(Eq, ir.product(old), ir.product(dims))
+        if trace.facts.prove(equal) is not True:
+            left, right = _cancel(old, dims)
+            cancelled = ir.Condition(Eq, ir.product(left), ir.product(right))
+            # An extent of 0 among the factors that both have can make the whole equal though the rest is not.
+            values = trace.evaluate(cancelled.left), trace.evaluate(cancelled.right)
+            _require(cancelled if trace.annotated or values[0] == values[1] else equal, old, dims)
     return [trace.facts.canonical(extent) for extent in dims]
 
 
 def _cancel(old: Sequence[ir.Expr], new: Sequence[ir.Expr]) -> tuple[list[ir.Expr], list[ir.Expr]]:
-    """The factors of two products without those that both have; equal sample values are guarded to be equal."""
+    """The factors of two products without those that both have."""
     trace = Trace.current()
     left = [trace.facts.canonical(extent) for extent in old if extent.constant != 1]
     right = [trace.facts.canonical(extent) for extent in new if extent.constant != 1]
@@ -132,89 +165,68 @@ def _cancel(old: Sequence[ir.Expr], new: Sequence[ir.Expr]) -> tuple[list[ir.Exp
                 left.remove(extent)
                 right[place] = parts[0]
                 break
-    right = [extent for extent in right if extent.constant != 1]
-    for extent in reversed(list(right)):
-        value = trace.evaluate(extent)
-        for other in reversed(left):
-            alike = value is not None and value == trace.evaluate(other) and len(left) + len(right) > 2
-            if alike and holds(ir.Condition(Eq, other, extent)) is True:
-                left.remove(other)
-                right.remove(extent)
-                break
-    return left, right
+    return left, [extent for extent in right if extent.constant != 1]
 
 
-def _same_count(old: Sequence[ir.Expr], new: Sequence[ir.Expr]) -> bool:
-    """Whether two shapes have equally many elements, guarded so that it can be proved from then on."""
+def _require(condition: ir.Condition, old: list[ir.Expr], dims: list[ir.Expr], unknown: int = -1) -> None:
+    """Makes what a reshape needs a guard; NumPy's ValueError where the sample does not have it."""
     trace = Trace.current()
-    if trace.facts.prove_equal(ir.product(old), ir.product(new)):
-        return True
-    left, right = _cancel(old, new)
-    first, second = ir.product(left), ir.product(right)
-    values = trace.evaluate(first), trace.evaluate(second)
-    if None in values or values[0] != values[1]:
-        # The rest differs; an extent of 0 among the others can still make the whole equal.
-        return holds(ir.Condition(Eq, ir.product(old), ir.product(new))) is True
-    if (len(left) != 1 and len(right) != 1) or (first.as_symbol is None and second.as_symbol is None):
-        for extent in (*left, *right):
-            value = trace.evaluate(extent)
-            assert value is not None
-            holds(ir.Condition(Eq, extent, ir.Expr(value)))
-    elif first.constant is not None or second.constant is not None:
-        symbolic = left if first.constant is None else right
-        for extent in symbolic if len(symbolic) > 1 else ():
-            value = trace.evaluate(extent)
-            assert value is not None
-            holds(ir.Condition(Eq, extent, ir.Expr(value)))
-    return holds(ir.Condition(Eq, first, second)) is True
+    if trace.annotated and trace.facts.prove(condition) is None and _is_of_entry(trace, condition):
+        record(trace, condition)
+    elif not _settled(condition):
+        values = [
+            "newaxis" if k == unknown else shape_text(trace, [extent])[1:-2] for k, extent in enumerate(dims)
+        ]
+        raise errors.user_error(
+            ValueError,
+            f"cannot reshape array of size {trace.evaluate(ir.product(old))} into shape ({','.join(values)}{',' * (len(values) == 1)})",
+        )
 
 
-def _quotient(old: list[ir.Expr], rest: list[ir.Expr], total: ir.Expr) -> ir.Expr:
+def _settled(condition: ir.Condition) -> bool:
+    answer = holds(condition)
+    if answer is None:
+        raise unsupported("a reshape to a shape that changes within a call")
+    return answer
+
+
+def _is_of_entry(trace: Trace, condition: ir.Condition) -> bool:
+    return None not in (trace.evaluate(condition.left), trace.evaluate(condition.right))
+
+
+def _quotient(old: list[ir.Expr], dims: list[ir.Expr], unknown: int) -> ir.Expr:
     """The extent that -1 stands for: what is left after cancelling equal factors, else a guarded quotient."""
     trace = Trace.current()
+    rest = [extent for k, extent in enumerate(dims) if k != unknown]
     for extent in rest:
         # NumPy refuses -1 beside an extent of 0: it may stand for anything.
-        if (
-            extent.constant is None and holds(ir.Condition(Eq, extent, ZERO)) is True
-        ) or extent.constant == 0:
-            raise errors.user_error(
-                ValueError, f"cannot reshape array of size {trace.evaluate(total)} into shape with -1 and 0"
-            )
+        _require(ir.Condition(Ne, extent, ZERO), old, dims, unknown)
     factors, left = _cancel(old, rest)
-    if not trace.annotated:
-        # A quotient is understood for numbers alone, so that what divides becomes one.
-        for extent in left:
-            value = None if extent.constant is not None else trace.evaluate(extent)
-            if value is not None:
-                holds(ir.Condition(Eq, extent, ir.Expr(value)))
-        left = [trace.facts.canonical(extent) for extent in left]
-        rest = [trace.facts.canonical(extent) for extent in rest]
     divisor, dividend = ir.product(left), ir.product(factors)
     if divisor.constant == 1:
         return dividend
-    if not holds(ir.Condition(Eq, dividend % divisor, ZERO)):
-        raise errors.user_error(
-            ValueError,
-            f"cannot reshape array of size {trace.evaluate(total)} into shape {shape_text(trace, rest)}",
-        )
-    return trace.facts.canonical(dividend // divisor)
-
-
-def _is_minus_one(extent: ir.Expr) -> bool:
-    if extent.constant is not None:
-        return bool(extent.constant == -1)
-    return not decide(ir.Condition(ir.Relation.Le, ZERO, extent))
+    _require(ir.Condition(Eq, dividend % divisor, ZERO), old, dims, unknown)
+    return trace.facts.simplify(dividend // divisor)
 
 
 def set_shape(a: Array, dims: Any) -> None:
     """a.shape = dims: the name gets another shape over the same elements; refused where that needs a copy."""
+    trace = Trace.current()
+    if a.storage.region != trace.region:
+        raise errors.unsupported(
+            "The assignment to the shape of an array that was made outside of this loop or branch is not supported.",
+            "Use reshape().",
+        )
+    if trace.is_argument(a):
+        raise errors.unsupported(
+            "The assignment to the shape of an argument is not supported.",
+            "Write it to a view: a = a[:], or use reshape().",
+        )
     view = reshape(a, tuple(dims) if isinstance(dims, (tuple, list)) else (dims,))
     if view.storage is not a.storage:
         raise errors.user_error(
             ValueError, "Incompatible shape for in-place modification. Use `.reshape()` to make a copy."
         )
-    if view is a:
-        return
     original = Array(a.storage, a._dims, a.dtype)
     original.parent, original.step = a.parent, a.step
     a.parent, a.step = original, Reshape(view.dims)

@@ -68,7 +68,7 @@ def _extent(item: Any) -> ir.Expr:
 def permuted(array: Array, order: Sequence[int]) -> Array:
     """The axes in another order: result axis k is the array's axis order[k]."""
     if list(order) == list(range(array.ndim)):
-        return array
+        return array.again()
     dims = array.dims
     axes: list[Any] = [(ZERO, [])] * array.ndim
     for position, axis in enumerate(order):
@@ -124,7 +124,7 @@ def flip(m: Any, axis: Any = None) -> Any:
     index: list[Any] = [slice(None)] * m.ndim
     for k in normalize_axes(axis, m.ndim):
         index[k] = slice(None, None, -1)
-    return m[tuple(index)] if index else m
+    return m[tuple(index)]
 
 
 def fliplr(m: Any) -> Any:

@@ -96,6 +96,10 @@ class Trace:
     def note(self, owner: Any, path: str, value: Any) -> None:
         """Notes a name without looking at what it stands for."""
 
+    def is_argument(self, array: Any) -> bool:
+        """Whether this is an argument's own object, not a view of it."""
+        return False
+
     def constant_array(self, real: Any) -> Any:
         """A real array as a stand-in."""
         from .constants import real_array
