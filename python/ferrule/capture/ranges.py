@@ -6,8 +6,6 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .base import unsupported
-
 
 class TracedRange:
     """range over ints of which at least one is symbolic; the step's sign is decided. Never empty-checked here."""
@@ -37,11 +35,20 @@ class TracedRange:
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
-            raise unsupported("a slice of a range of traced length")
+            return self._slice(key)
         length = self.length()
         if not (key >= -length and key < length):
             raise IndexError("range object index out of range")
         return self.lo + (key + length if key < 0 else key) * self.step
+
+    def _slice(self, key: slice) -> TracedRange:
+        from .numbers import make_int, to_expr
+        from .slices import slice_term
+
+        term = slice_term(key, to_expr(self.length()))
+        assert term.step is not None and term.extent is not None
+        first, step = self.lo + make_int(term.start) * self.step, make_int(term.step) * self.step
+        return TracedRange(first, first + make_int(term.extent) * step, step)
 
     def __reversed__(self) -> Any:
         length = self.length()

@@ -280,3 +280,17 @@ def counters(x):
         place += 2
         total = total + i
     return place, total
+
+
+@program(lambda rng, n: (reals(rng, n), n), (7, 0, 1, 2, 33))
+def slices_of_ranges(x, n):
+    s = 0.0
+    for i in range(n)[::-1]:
+        s = 0.5 * s + x[i]
+    for i in range(len(x))[1:-1:2]:
+        s += i * x[i]
+    for i in range(n - 1, -1, -2)[::-1]:
+        s = x[i] - 0.25 * s
+    for i in range(2, n, 3)[1:]:
+        s -= x[i]
+    return s, len(range(n)[3:]), len(range(n)[:-2:2])
