@@ -128,3 +128,61 @@ def test_integer_power_with_a_negative_element_traps():
     assert (run(np.array([2, 3]), np.array([3, 2])) == [8, 9]).all()
     with pytest.raises(ValueError):
         run(np.array([2, 3]), np.array([1, -1]))
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x, n: n is 3,  # noqa: F632
+        lambda x, n: n is not len(x),
+        lambda x, n: (n > 2) is True,
+        lambda x, n: 5 is len(x),  # noqa: F632
+        lambda x, n: x[0].item() is 1.0,  # noqa: F632
+    ],
+)
+def test_the_identity_of_a_number(fn):
+    with pytest.raises(errors.Unsupported, match=r"The comparison of .* with 'is' is not"):
+        capture(fn, (np.ones(5), 3), {})
+
+
+def test_identity_that_needs_no_number():
+    fn = evaluated(lambda x, n: (n is None, x[0] is None, n is not None, x.dtype is None, x[0] is 1.0))  # noqa: F632
+    assert fn(np.ones(5), 3) == (False, False, True, False, False)
+
+
+def test_methods_of_arrays_by_their_class():
+    def by_class(x):
+        np.ndarray.fill(x[1:], 2.0)
+        return np.ndarray.sum(x, axis=0), np.ndarray.__add__(x, 1), np.ndarray.reshape(x, (-1, 1))
+
+    ours, numpys = np.ones(5), np.ones(5)
+    for left, right in zip(evaluated(by_class)(ours), by_class(numpys), strict=True):
+        np.testing.assert_array_equal(left, right, strict=True)
+
+
+@pytest.mark.parametrize(
+    "name, fn",
+    [
+        ("memoryview", lambda x, n: memoryview(x)),
+        ("int.__add__", lambda x, n: int.__add__(n, 1)),
+    ],
+)
+def test_functions_in_c_are_named(name, fn):
+    with pytest.raises(
+        errors.Unsupported, match=rf"test_capture_refusals\.py:\d+: '{name}' of a traced value"
+    ):
+        capture(fn, (np.ones(5), 3), {})
+
+
+@pytest.mark.parametrize("fn", [lambda x: x.sum(bogus=1), lambda x: np.sum(x, bogus=1)])
+def test_an_unknown_keyword_is_named(fn):
+    with pytest.raises(
+        errors.UserTypeError, match=r"\.py:\d+: this call got an unexpected keyword argument 'bogus'\."
+    ):
+        capture(fn, (np.ones(5),), {})
+
+
+def test_the_truth_of_an_array():
+    with pytest.raises(errors.UserValueError, match="The truth value of an array"):
+        capture(lambda x: bool(x), (np.ones(5),), {})
+    assert evaluated(lambda x: bool(x))(np.ones((1, 1))) is True

@@ -22,7 +22,7 @@ import numpy as np
 from ferrule import _compiler as ir
 from ferrule.warm import MISSING, read_path
 
-from . import errors, outside, rewrite
+from . import errors, native_calls, outside, rewrite
 from .maybe import Maybe
 from .trace import Trace
 
@@ -50,7 +50,20 @@ def _is_same(left: Any, right: Any) -> bool:
             "The comparison of two arguments with 'is' is not supported.",
             "Compare their values, or pass a flag.",
         )
+    if left is not right and any(
+        _is_traced_number(one) and (isinstance(other, (int, float)) or _is_traced_number(other))
+        for one, other in ((left, right), (right, left))
+    ):
+        raise errors.unsupported(
+            "The comparison of a traced number with 'is' is not supported.", "Write '=='."
+        )
     return left is right
+
+
+def _is_traced_number(value: Any) -> bool:
+    from .tracers import Cond, Int, Scalar
+
+    return isinstance(value, (Int, Cond)) or (isinstance(value, Scalar) and value.weak)
 
 
 def _is_given(value: Any) -> bool:
@@ -169,13 +182,25 @@ class Dispatcher:
         """A call: through the table, of a rewritten function, or as it is."""
         trace = Trace.active()
         if trace is not None:
-            handler = _table_lookup(fn)
-            if handler is not None:
-                return handler(*args, **kwargs)
-            _refuse_changing(fn)
-            outside.environment(trace, fn, args)
-            if fn in (getattr, hasattr) and len(args) > 1 and not _is_traced(args[0]):
-                return outside.look_up(trace, fn, *args)
+            try:
+                return self._traced_call(trace, fn, args, kwargs)
+            except TypeError as error:
+                refused = native_calls.refusal(fn, error, _CALLERS_OF_NATIVE)
+                if refused is None:
+                    raise
+                raise refused from None
+        return invoke(fn, args, kwargs)
+
+    def _traced_call(self, trace: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        handler = _table_lookup(fn)
+        if handler is not None:
+            return handler(*args, **kwargs)
+        if native_calls.is_method_of_arrays(fn, args):
+            return self.call(getattr(args[0], fn.__name__), *args[1:], **kwargs)
+        _refuse_changing(fn)
+        outside.environment(trace, fn, args)
+        if fn in (getattr, hasattr) and len(args) > 1 and not _is_traced(args[0]):
+            return outside.look_up(trace, fn, *args)
         return invoke(fn, args, kwargs)
 
     def getitem(self, value: Any, index: Any) -> Any:
@@ -524,3 +549,4 @@ def _nowhere() -> None:
 
 
 _NOWHERE = Dispatcher(cast(FunctionType, _nowhere))
+_CALLERS_OF_NATIVE = frozenset(fn.__code__ for fn in (Dispatcher._traced_call, invoke, _construct))

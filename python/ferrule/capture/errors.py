@@ -181,8 +181,17 @@ def _mark(error: _E) -> _E:
 
 
 # Python names the types of operands, which are the stand-ins'.
-_REAL = {"'Array'": "'ndarray'", "'Int'": "'int'", "'Scalar'": "'number'", "'Cond'": "'bool'"}
+_REAL = {
+    f"{quote}{ours}{quote}": f"{quote}{real}{quote}"
+    for ours, real in (("Array", "ndarray"), ("Int", "int"), ("Scalar", "number"), ("Cond", "bool"))
+    for quote in "'\""
+}
 _STAND_INS = re.compile("|".join(_REAL))
+
+
+def names_stand_in(text: str) -> bool:
+    """Whether a message of Python's names the type of a stand-in."""
+    return _STAND_INS.search(text) is not None
 
 
 class boundary:  # noqa: N801

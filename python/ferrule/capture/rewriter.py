@@ -341,7 +341,7 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         by_identity = isinstance(node.ops[0], (ast.Is, ast.IsNot)) and not any(
-            isinstance(part, ast.Constant) for part in (node.left, *node.comparators)
+            isinstance(part, ast.Constant) and part.value is None for part in (node.left, *node.comparators)
         )
         chained = (len(node.ops) > 1 or by_identity) and not _binds(node)
         self.generic_visit(node)

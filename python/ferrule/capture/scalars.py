@@ -96,6 +96,8 @@ def float_(value: Any = 0.0) -> Any:
 def bool_(value: Any = False) -> Any:
     """bool(): decided for sizes, a number for data."""
     if isinstance(value, Array):
+        if not decide(ir.Condition(ir.Relation.Eq, ir.product(value.dims), ir.Expr(1))):
+            return builtins.bool(value)  # NumPy's refusal
         value = element(value)
     if isinstance(value, Scalar):
         result = value if value.dtype.kind == "b" else apply("not_equal", (value, 0))
