@@ -26,6 +26,7 @@ def load(array: Array, key: Any) -> Any:
 def store(array: Array, key: Any, value: Any) -> None:
     """array[key] = value, with NumPy's unsafe cast to the array's dtype."""
     from . import operands
+    from .element_store import check_storable
 
     trace = Trace.current()
     trace.site()
@@ -36,6 +37,7 @@ def store(array: Array, key: Any, value: Any) -> None:
         raise errors.user_error(ValueError, "setting an array element with a sequence.")
     if isinstance(value, Array) and target.is_same_view(value):
         return  # the end of `array[key] += x`
+    check_storable(value, target.dtype)
     assign(target, value)
 
 
