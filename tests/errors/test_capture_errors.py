@@ -10,6 +10,7 @@ import traceback
 import numpy as np
 import pytest
 
+import ferrule as fr
 from ferrule import errors
 from ferrule.capture import capture
 
@@ -253,3 +254,49 @@ def test_values_of_a_closed_region_are_refused():
 
     error = failure(leaks)
     assert re.search("loop or branch|container", str(error))
+
+
+def raising(x, n):
+    for i in range(n):
+        if x[i] < 0.0:
+            raise ValueError(f"negative at {i} of {len(x)}: {x[i]:.3f}, " + str(i + n))
+    assert x.sum() < 9.0, "{} elements of {}".format(n, x.shape)  # noqa: UP032
+    return x[0]
+
+
+def test_messages_that_are_made_for_all_runs_name_what_only_the_run_knows():
+    fn = fr.program(raising)
+    assert fn(np.ones(4), 2) == 1.0
+    assert fn(np.ones(5), 3) == 1.0
+    with pytest.raises(errors.UserValueError) as caught:
+        fn(np.array([1.0, -1.0, 1.0]), 3)
+    assert (
+        f"ValueError: negative at {{i}} of {{x.shape[0]}}: {{float64 number}}, {{n + i}} ({__file__}:"
+        in str(caught.value)
+    )
+    with pytest.raises(
+        errors.UserRuntimeError, match=r"\{n\} elements of \(5,\)|\{n\} elements of \(x.shape\[0\],\)"
+    ):
+        fn(np.full(5, 9.0), 5)
+    assert len(fn.specialisations) == 1
+
+
+def test_messages_that_are_certain_have_their_numbers():
+    def certain(x, n):
+        if n > 3:
+            raise ValueError(f"{n} of {len(x)}")
+        return x
+
+    with pytest.raises(ValueError, match="^7 of 5$"):
+        fr.program(certain)(np.ones(5), 7)
+
+
+@pytest.mark.parametrize("kind", [ValueError, OverflowError, ZeroDivisionError, RuntimeError])
+def test_what_data_raises_is_of_its_kind(kind):
+    def f(x):
+        if x[0] > 0.0:
+            raise kind("no")
+        return x
+
+    with pytest.raises(kind, match=rf"f\(\): {kind.__name__}: no"):
+        fr.program(f)(np.ones(3))

@@ -368,7 +368,7 @@ class Dispatcher:
         truth = _truth(test)
         if truth is True:
             return
-        text = None if message is None else message()
+        text = None if message is None else _described(message, truth is not False)
         if truth is False:
             failure = AssertionError() if text is None else AssertionError(text)
             raise self.raising(failure)
@@ -384,6 +384,22 @@ class Dispatcher:
 
             regions.trap(exception)
         return exception
+
+    def raising_made(self, make: Callable[[], Any]) -> Any:
+        """The same for what `make` gives."""
+        return self.raising(_described(make))
+
+
+def _described(make: Callable[[], Any], for_all_runs: bool = False) -> Any:
+    """A message or exception; where it is made at capture for all runs, as in a region, traced numbers are their names."""
+    trace = Trace.active()
+    if trace is None or (trace.depth == 0 and not for_all_runs):
+        return make()
+    outer, trace.describing = trace.describing, True
+    try:
+        return make()
+    finally:
+        trace.describing = outer
 
 
 def convert(fn: FunctionType) -> FunctionType | None:

@@ -78,12 +78,16 @@ class Int(Number):
         if trace is None:
             return "<traced integer>"
         value = trace.evaluate(trace.facts.canonical(self.expr))
-        return trace.text(self.expr) if value is None or trace.annotated else repr(value)
+        by_name = value is None or trace.annotated or trace.describing
+        return trace.text(self.expr) if by_name else repr(value)
 
     def __str__(self) -> str:
-        return str(self.__index__())
+        return format(self)
 
     def __format__(self, spec: str) -> str:
+        trace = Trace.active()
+        if trace is not None and trace.describing and self.expr.constant is None:
+            return f"{{{trace.text(self.expr)}}}"
         return format(self.__index__(), spec)
 
     def __round__(self, digits: Any = None) -> Any:
@@ -206,7 +210,11 @@ class Scalar(Number):
         raise TypeError(f"'{self.dtype}' object is not iterable")
 
     def __repr__(self) -> str:
-        return f"<traced {self._noun()}>"
+        trace = Trace.active()
+        return f"{{{self._noun()}}}" if trace is not None and trace.describing else f"<traced {self._noun()}>"
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
 
     def __round__(self, digits: Any = None) -> Any:
         from . import scalars

@@ -272,7 +272,10 @@ class Rewriter(ast.NodeTransformer):
     def visit_Raise(self, node: ast.Raise) -> Any:
         if node.exc is None:
             return node
-        node.exc = self._route("raising", [self.visit(node.exc)], node)
+        if _binds(node.exc):
+            node.exc = self._route("raising", [self.visit(node.exc)], node)
+        else:
+            node.exc = self._route("raising_made", [self._operand(self.visit(node.exc), node.exc)], node)
         if node.cause is not None:
             node.cause = self.visit(node.cause)
         return node

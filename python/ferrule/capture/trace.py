@@ -46,6 +46,7 @@ class Trace:
         self.watched: dict[tuple[int, Any], tuple[Any, ...]] = {}
         self.outside: Any = None
         self.zero_rank: set[int] = set()  # scalar values that NumPy gives as arrays of no dimension
+        self.describing = False  # the text under way is a message for all runs
         self.regions = [0]
         self._next_region = 1
         self._sites: dict[Any, int] = {}
