@@ -300,3 +300,10 @@ def test_what_data_raises_is_of_its_kind(kind):
 
     with pytest.raises(kind, match=rf"f\(\): {kind.__name__}: no"):
         fr.program(f)(np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "name, fn", [("sorted", lambda x: sorted([x[0], x[1]])), ("list", lambda x: list(filter(None, [x[0]])))]
+)
+def test_a_function_in_c_that_asks_for_the_truth_of_a_value(name, fn):
+    assert f"'{name}' of values that change within a call is not supported." in str(failure(fn))

@@ -189,6 +189,12 @@ class Dispatcher:
                 if refused is None:
                     raise
                 raise refused from None
+            except errors.NeedsRuntime:
+                if type(fn) is not BuiltinFunctionType and not isinstance(fn, type):
+                    raise
+                raise errors.unsupported(
+                    f"'{fn.__qualname__}' of values that change within a call is not supported."
+                ) from None
         return invoke(fn, args, kwargs)
 
     def _traced_call(self, trace: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

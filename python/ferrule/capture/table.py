@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -61,10 +62,18 @@ def holds_traced(value: Any) -> bool:
     return is_traced(value) or isinstance(value, (TracedRange, TracedIter))
 
 
+# They take values one by one from a generator, which shows none of them before.
+_FOLDS = (builtins.any, builtins.all, builtins.sum, builtins.min, builtins.max)
+
+
 def _guarded(function: Any, handler: Handler) -> Handler:
     """The handler where a stand-in takes part, the function itself where none does."""
 
     def guarded(*args: Any, **kwargs: Any) -> Any:
+        if function in _FOLDS and len(args) >= 1 and isinstance(args[0], Iterator):
+            if function not in (builtins.min, builtins.max):
+                return handler(*args, **kwargs)  # item by item: any() and all() may end early
+            args = (list(args[0]), *args[1:])
         if any(map(holds_traced, args)) or any(map(holds_traced, kwargs.values())):
             return handler(*args, **kwargs)
         return function(*args, **kwargs)

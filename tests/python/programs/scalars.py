@@ -78,3 +78,13 @@ def elements_as_indices(x, k):
 @program(lambda rng, n: (rng.standard_normal(n), rng.integers(-n, n, 3)), (7, 3, 20))
 def elements_of_any_sign_as_bounds(x, k):
     return x[k[0]], x[k[1] :], x[: k[2]], x[k[0] : k[1]], x[k[2] :: -1]
+
+
+@program(lambda rng, n: (rng.standard_normal(n + 3), n), (5, 0, 1))
+def folds_of_generators(x, n):
+    three = (x[0], x[1], x[2])
+    return (
+        any(v > 1.0 for v in three), all(v > 0.0 for v in three), min(v for v in three), max(map(abs, three)),
+        max((v for v in three), default=0.0), sum((v * n for v in three), 1.0), any(k == len(three) for k in range(9)),
+        max((v for v in ()), default=n),
+    )  # fmt: skip
