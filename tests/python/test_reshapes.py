@@ -224,3 +224,45 @@ def test_a_shape_that_is_set_where_it_would_be_lost():
     evaluated(of_the_loop)(ours, 3)
     of_the_loop(numpys, 3)
     np.testing.assert_array_equal(ours, numpys)
+
+
+def twice_turned(a, p, q):
+    b = a[1:].reshape(p, -1)
+    c = b.T.reshape(q, -1)
+    b += 100.0
+    c *= 2.0
+    return b * 1.0, c * 1.0
+
+
+def twice_flipped(a, p, q):
+    b = (a * 1.0).reshape(p, -1)[::-1]
+    c = b.reshape(q, -1)
+    b += 100.0
+    c *= 2.0
+    return b * 1.0, c * 1.0
+
+
+@pytest.mark.parametrize(
+    "shape, p, q", [((4, 3, 4), 3, 4), ((2, 1), 1, 1), ((2, 3), 1, 3), ((3, 4), 2, 4), ((4, 6), 6, 9)]
+)
+@pytest.mark.parametrize("fn", [twice_turned, twice_flipped])
+def test_a_reshape_of_a_reshape(fn, shape, p, q):
+    size = int(np.prod(shape))
+    for kind in (lambda: whole(size).reshape(shape), lambda: np.asfortranarray(whole(size).reshape(shape))):
+        ours, numpys = kind(), kind()
+        try:
+            expected = fn(numpys, p, q)
+        except ValueError:
+            with pytest.raises(ValueError, match="cannot reshape"):
+                evaluated(fn)(ours, p, q)
+            continue
+        for left, right in zip(evaluated(fn)(ours, p, q), expected, strict=True):
+            np.testing.assert_array_equal(left, right, strict=True)
+        np.testing.assert_array_equal(ours, numpys)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1,), (1, 1, 1)])
+def test_a_reshape_of_one_element_is_a_view(shape):
+    ours, numpys = np.ones(shape), np.ones(shape)
+    for left, right in zip(evaluated(twice_flipped)(ours, 1, 1), twice_flipped(numpys, 1, 1), strict=True):
+        np.testing.assert_array_equal(left, right, strict=True)

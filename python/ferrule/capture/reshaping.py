@@ -78,6 +78,9 @@ def _view_by_sizes(a: Array, dims: list[ir.Expr]) -> int | None:
     _guard_layout(trace, a)
     old = [trace.facts.canonical(extent) for extent in a.dims]
     wide = [axis for axis, extent in enumerate(old) if extent.constant != 1]
+    if not wide:
+        for extent in dims:
+            is_one(extent)
     strides = trace.builder.view_strides(a.handle())
     begin = [0, 0]
     for outer, inner in itertools.pairwise(wide):
@@ -130,7 +133,8 @@ def _is_windowed(a: Array) -> bool:
 def _resolve(old: list[ir.Expr], dims: list[ir.Expr]) -> list[ir.Expr]:
     """The new shape with -1 worked out and the numbers of elements made equal."""
     trace = Trace.current()
-    dims = [trace.facts.canonical(extent) for extent in dims]
+    old = [trace.facts.simplify(extent) for extent in old]
+    dims = [trace.facts.simplify(extent) for extent in dims]
     # NumPy takes every negative extent for -1.
     unknown = [k for k, extent in enumerate(dims) if not _settled(ir.Condition(Le, ZERO, extent))]
     if len(unknown) > 1:
