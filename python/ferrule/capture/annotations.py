@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import time
@@ -18,7 +19,7 @@ from ferrule.dtypes import ArrayType, ElementType, resolve, signature_of
 from . import errors
 from .function import Captured, Options, new_trace, trace_function
 from .operands import check_dtype
-from .signature import LAYOUTS, ArgumentInfo, static_text
+from .signature import LAYOUTS, ArgumentInfo, literal_text, static_text
 from .trace import Trace
 from .tracers import Array, Int, Scalar, Storage
 
@@ -49,6 +50,20 @@ def capture_annotated(fn: Callable[..., Any], options: Options | None = None) ->
             return trace_function(trace, fn, positional, named, started)
 
 
+def _default_text(default: Any) -> str | None:
+    """What the module keeps of a default: a literal, or a description of what the host gives; None for NaN."""
+    if isinstance(default, np.generic):
+        default = default.item()
+    text = literal_text(default)
+    if text is not None or isinstance(default, float):
+        return text
+    try:
+        ast.literal_eval(repr(default))
+    except (ValueError, SyntaxError):
+        return static_text(default)
+    return repr(default)
+
+
 class _Declaration:
     """Declares annotated parameters in order; a name of a size means one symbol throughout."""
 
@@ -74,7 +89,7 @@ class _Declaration:
             stand_in, info = self._scalar(fn, name, kind, index, keyword_only)
         self.arguments.infos.append(info)
         self.arguments.tracers.append(stand_in)
-        text = None if parameter.default is parameter.empty else repr(parameter.default)
+        text = None if parameter.default is parameter.empty else _default_text(parameter.default)
         self.trace.builder.set_argument(index, keyword_only=keyword_only, default_text=text)
         return stand_in
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import inspect
+import math
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -103,9 +104,7 @@ class Arguments:
         stand_in, info = self._declare(name, value, static, keyword_only, index)
         self.infos.append(info)
         self.tracers.append(stand_in)
-        text = None
-        if isinstance(default, _LITERALS):
-            text = repr(default)
+        text = None if type(default) is tuple else literal_text(default)
         self.trace.builder.set_argument(index, keyword_only=keyword_only, default_text=text)
         return stand_in
 
@@ -294,16 +293,19 @@ def static_text(value: Any) -> str:
     A Python literal where there is one, else a description in angle brackets, without addresses: what the program reads of
     an object is part of the program or guarded.
     """
-    literal = _literal(value)
+    literal = literal_text(value)
     return f"<{_description(value)}>" if literal is None else literal
 
 
-def _literal(value: Any) -> str | None:
+def literal_text(value: Any) -> str | None:
+    """The Python literal of a value, as a module keeps it; None where there is none, as for NaN and NumPy's numbers."""
+    if type(value) is float and not math.isfinite(value):
+        return None if math.isnan(value) else repr(value).replace("inf", "1e999")
     if type(value) in _LITERALS:
         return repr(value)
     if type(value) is not tuple:
         return None
-    items = [_literal(item) for item in value]
+    items = [literal_text(item) for item in value]
     if None in items:
         return None
     return "(" + "".join(f"{item}, " for item in items) + ")"
