@@ -94,6 +94,13 @@ def test_what_numpy_refuses(n, size):
     agree(compiled, lambda: whole(size), n)
 
 
+@pytest.mark.parametrize("n, m", [(2**40, 2**40), (2**62, 4), (2**63 - 1, 2), (2**32, 2**32)])
+def test_more_elements_than_64_bits_count(n, m):
+    for fn in (lambda a, n, m: marked(a, n, m), between):
+        agree(evaluated(fn), lambda: whole(24), n, m)
+        agree(evaluated(fn), lambda: whole(0), n, m)
+
+
 def test_a_negative_extent_is_the_unknown_one():
     compiled = evaluated(marked)
     fn = evaluated(lambda a, n: marked(a, n, 3))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ferrule import _compiler as ir
+from ferrule import errors as public
 
 from . import errors
 from .decide import ONE, ZERO, Eq, Le, Ne, decide, holds, is_one, record, shape_text
@@ -147,7 +148,7 @@ def _resolve(old: list[ir.Expr], dims: list[ir.Expr]) -> list[ir.Expr]:
             left, right = _cancel(old, dims)
             cancelled = ir.Condition(Eq, ir.product(left), ir.product(right))
             # An extent of 0 among the factors that both have can make the whole equal though the rest is not.
-            values = trace.evaluate(cancelled.left), trace.evaluate(cancelled.right)
+            values = _count(trace, cancelled.left), _count(trace, cancelled.right)
             _require(cancelled if trace.annotated or values[0] == values[1] else equal, old, dims)
     return [trace.facts.canonical(extent) for extent in dims]
 
@@ -188,10 +189,21 @@ def _require(condition: ir.Condition, old: list[ir.Expr], dims: list[ir.Expr], u
 
 
 def _settled(condition: ir.Condition) -> bool:
-    answer = holds(condition)
+    try:
+        answer = holds(condition)
+    except public.UserOverflowError:
+        return False  # more elements than 64 bits count: NumPy's own refusal
     if answer is None:
         raise unsupported("a reshape to a shape that changes within a call")
     return answer
+
+
+def _count(trace: Trace, expr: ir.Expr) -> int | None:
+    """The sample's value of a product of extents; -1 where 64 bits do not hold it."""
+    try:
+        return trace.evaluate(expr)
+    except public.UserOverflowError:
+        return -1
 
 
 def _is_of_entry(trace: Trace, condition: ir.Condition) -> bool:
