@@ -354,6 +354,7 @@ def _register() -> None:
         TABLE[function] = _guarded(function, handler)
     TABLE[np.errstate] = _errstate
     TRACED.update(TABLE)
+    TABLE[builtins.id] = _guarded(builtins.id, _refused_builtin("id"))
     for name in sorted(set(np.__all__) - set(np.__numpy_submodules__)):
         function = getattr(np, name)
         if callable(function) and not isinstance(function, type) and not name.startswith("_"):
@@ -366,12 +367,12 @@ def _register() -> None:
     for name in dir(math):
         function = getattr(math, name)
         if callable(function) and not name.startswith("_") and function not in TABLE:
-            TABLE[function] = _guarded(function, _refused_math(name))
+            TABLE[function] = _guarded(function, _refused_builtin(f"math.{name}"))
 
 
-def _refused_math(name: str) -> Handler:
+def _refused_builtin(name: str) -> Handler:
     def handler(*args: Any, **kwargs: Any) -> Any:
-        raise unsupported(f"'math.{name}' of a traced value")
+        raise unsupported(f"'{name}' of a traced value")
 
     return handler
 
