@@ -307,3 +307,17 @@ def test_what_data_raises_is_of_its_kind(kind):
 )
 def test_a_function_in_c_that_asks_for_the_truth_of_a_value(name, fn):
     assert f"'{name}' of values that change within a call is not supported." in str(failure(fn))
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: [v for v in (x[0], x[1]) if v > 0],
+        lambda x: {k: 1 for k in range(2) if x[k]},
+        lambda x: sum(1 for k in range(2) for v in (x[k],) if k and v > 0),
+    ],
+)
+def test_the_condition_of_a_comprehension(fn):
+    assert "The 'if' of a comprehension whose value changes within a call is not supported." in str(
+        failure(fn)
+    )

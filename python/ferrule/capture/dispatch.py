@@ -248,6 +248,16 @@ class Dispatcher:
 
         return regions.choose(truth, then, orelse, "The two sides of the conditional expression")
 
+    def keeps(self, test: Any) -> bool:
+        """The `if` of a comprehension."""
+        truth = _truth(test)
+        if truth is True or truth is False:
+            return bool(truth)
+        raise errors.unsupported(
+            "The 'if' of a comprehension whose value changes within a call is not supported.",
+            "Write a loop, or np.where.",
+        )
+
     def and_(self, value: Any, *operands: Callable[[], Any]) -> Any:
         """value and operand() and ..."""
         return self._connect(value, operands, True)

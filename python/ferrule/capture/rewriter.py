@@ -373,7 +373,7 @@ class Rewriter(ast.NodeTransformer):
         for position, generator in enumerate(node.generators):
             generator.iter = first if position == 0 else self.visit(generator.iter)
             generator.target = self.visit(generator.target)
-            generator.ifs = [self.visit(test) for test in generator.ifs]
+            generator.ifs = [self._route("keeps", [self.visit(test)], test) for test in generator.ifs]
         for field in ("elt", "key", "value"):
             if hasattr(node, field):
                 setattr(node, field, self.visit(getattr(node, field)))

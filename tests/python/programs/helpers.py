@@ -89,3 +89,9 @@ def recursion(x, depth):
     x[:half] = average
     x[half:] = difference
     recursion(x[:half], depth - 1)
+
+
+@program(lambda rng, n: (rng.standard_normal(n + 3), n), (5, 0, 1, 2))
+def conditions_of_comprehensions(x, n):
+    picked = [x[k] for k in range(3) if k < n and k != 1]
+    return picked, {k: v for k, v in zip("abc", (n, 2, 3)) if k != "b"}, sum(1 for k in (0, 1) if k)
