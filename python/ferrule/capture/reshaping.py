@@ -178,7 +178,7 @@ def _require(condition: ir.Condition, old: list[ir.Expr], dims: list[ir.Expr], u
     trace = Trace.current()
     if trace.annotated and trace.facts.prove(condition) is None and _is_of_entry(trace, condition):
         record(trace, condition)
-    elif not _settled(condition):
+    elif not _met(condition):
         values = [
             "newaxis" if k == unknown else shape_text(trace, [extent])[1:-2] for k, extent in enumerate(dims)
         ]
@@ -189,13 +189,17 @@ def _require(condition: ir.Condition, old: list[ir.Expr], dims: list[ir.Expr], u
 
 
 def _settled(condition: ir.Condition) -> bool:
-    try:
-        answer = holds(condition)
-    except public.UserOverflowError:
-        return False  # more elements than 64 bits count: NumPy's own refusal
+    answer = holds(condition)
     if answer is None:
         raise unsupported("a reshape to a shape that changes within a call")
     return answer
+
+
+def _met(condition: ir.Condition) -> bool:
+    try:
+        return _settled(condition)
+    except public.UserOverflowError:
+        return False  # more elements than 64 bits count: NumPy's own refusal
 
 
 def _count(trace: Trace, expr: ir.Expr) -> int | None:
