@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import traceback
 
@@ -321,3 +322,15 @@ def test_the_condition_of_a_comprehension(fn):
     assert "The 'if' of a comprehension whose value changes within a call is not supported." in str(
         failure(fn)
     )
+
+
+def test_the_message_of_an_assertion_over_a_python_float():
+    def f(x):
+        total = 0.0
+        for i in range(len(x)):
+            total += math.sqrt(x[i])
+        assert total < 5.0, "too much"
+        return total
+
+    with pytest.raises(RuntimeError, match=r"f\(\): too much \("):
+        fr.program(f)(np.full(9, 4.0))

@@ -120,13 +120,13 @@ def check(test: Any, message: str) -> None:
 
 
 def _check(trace: Trace, test: Any, negated: bool, site: int, code: Any) -> None:
+    flag = None if isinstance(test, ir.Condition) else _bool_id(test)  # which may set another site
     trace.builder.set_site(site)
-    if isinstance(test, ir.Condition):
+    if flag is None:
         condition = test.negate() if negated else test
         trace.builder.check(condition, code)
         trace.facts.assume(condition)
         return
-    flag = _bool_id(test)
     trace.builder.check(trace.builder.elementwise("logical_not", [flag]) if negated else flag, code)
 
 
