@@ -117,7 +117,9 @@ OpTypes infer_true_divide(const Inference& in) {
 OpTypes infer_ldexp(const Inference& in) {
   const DType exponent = in.dtypes[1];
   if (!is_integral(exponent) || exponent == DType::U64) throw in.refused();
-  const bool wide = item_size(exponent) == 8 || exponent == DType::U32;
+  // A Python integer beside an array has to fit into 32 bits.
+  const bool fits = in.given[1].weak && !in.given[0].weak;
+  const bool wide = !fits && (item_size(exponent) == 8 || exponent == DType::U32);
   // A Python integer takes the narrowest loop that NumPy has for it.
   const bool narrow = in.given[0].weak && is_integer(in.given[0].dtype) && !in.given[1].weak && exponent != DType::Bool;
   const DType x = narrow ? DType::F16 : float_of(in.dtypes[0]);

@@ -1,4 +1,4 @@
-"""Powers of nothing, and bounds of np.clip that limit nothing or are zeros."""
+"""What NumPy does with powers, with bounds of np.clip, and with Python ints that the dtype does not hold."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ def check(fn, *args):
         with pytest.raises(OverflowError if isinstance(error, OverflowError) else ValueError):
             evaluated(fn)(*args)
         return
-    ours = evaluated(fn)(*args)
+    agree(evaluated(fn)(*args), expected)
+
+
+def agree(ours, expected):
+    """Equal dtypes and values, to the sign of zero."""
     assert ours.dtype == expected.dtype
     np.testing.assert_array_equal(ours, expected)
     if expected.dtype.kind == "f":
@@ -68,3 +72,98 @@ def test_zeros_as_bounds(dtype, low, high):
         check(lambda a, low, high: np.clip(a, low, high), a, low, high)
         if low is not None and high is not None:
             check(lambda a, low, high: np.clip(a[1], low, high), a, low, high)
+
+
+def divided(a, n):
+    return (
+        a / n,
+        n / a,
+        np.arctan2(n, a),
+        np.hypot(a, n),
+        np.float_power(a, n),
+        np.copysign(a, n),
+        np.logaddexp(n, a),
+    )
+
+
+def joined(a, n):
+    return np.logical_and(a, n), np.logical_xor(n, a)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "uint16", "uint32", "uint64"])
+def test_python_ints_need_not_fit_where_floats_are_computed(dtype):
+    a = np.array([3, 0, 100], dtype)
+    for fn in (divided, joined):
+        program = evaluated(fn)
+        for n in (2, -1, 300, 70000, 2**40, 2**63 - 1):
+            with np.errstate(all="ignore"):
+                expected = fn(a, n)
+            for ours, theirs in zip(program(a, n), expected, strict=True):
+                assert ours.dtype == theirs.dtype
+                np.testing.assert_allclose(ours, theirs, rtol=1e-6 if ours.dtype == np.float32 else 1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint32", "int64", "uint64", "float32"])
+def test_python_ints_beyond_64_bits(dtype):
+    a = np.array([3, 0, 100], dtype)
+    check(lambda a: np.divide(a, 2**63), a[:1])
+    check(lambda a: a / 2**70, a)
+    check(lambda a: np.where(a > 1, a, 2**63), a)
+    for fn in (
+        lambda a: a < 2**64, lambda a: a > 2**64, lambda a: a == 2**64, lambda a: a != -(2**63) - 1,
+        lambda a: -(2**70) <= a, lambda a: 2**63 > a, lambda a: 2**64 - 1 >= a, lambda a: np.less(2**80, a),
+        lambda a: a[0] < 2**64, lambda a: a + 2**64, lambda a: a * (2**63), lambda a: np.maximum(a, -(2**63) - 1),
+    ):  # fmt: skip
+        check(fn, a)
+
+
+def test_powers_of_signed_and_64_bit_unsigned_integers_are_floats():
+    for kind in ("int8", "int16", "int32", "int64"):
+        signed = np.array([-3, 2, 0, -1], kind)
+        unsigned = np.array([3, 2, 5, 0], "uint64")
+        with np.errstate(all="ignore"):
+            for exponent in (signed, signed[0], np.int8(-2)):
+                check(lambda a, n: a**n, unsigned, exponent)
+            check(lambda a, n: np.power(a, n), signed, unsigned)
+
+
+def test_squares_of_booleans():
+    a = np.array([True, False])
+    for n in (0, 1, 2, 3):
+        check(lambda a, n: a**n, a, n)
+        check(lambda a, n: np.power(a, n), a, n)
+        check(lambda a, n: a[0] ** n, a, n)
+    check(lambda a: a**2, a)
+    check(lambda a: a**3, a)
+
+
+def by_one_exponent(a, n):
+    return a**n, np.power(a, n), np.power(a[0], n), np.power(a[1], n)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_power_of_a_half_is_a_root_but_for_scalars(dtype):
+    a = np.array([-0.0, -np.inf, 4.0, np.inf, 0.0, np.nan], dtype)
+
+    def literal(a):
+        return a**0.5, np.power(a, 0.5), a ** np.float64(0.5), np.power(a[1], 0.5), a[0] ** 0.5, a[1] ** 0.5
+
+    def roots(a, n):
+        return np.float_power(a, n), a[0] ** n, a[1] ** n
+
+    with np.errstate(all="ignore"):
+        for fn, args in [
+            (literal, (a,)),
+            *((by_one_exponent, (a, n)) for n in (0.5, 2.0, np.float32(0.5), np.float64(0.5), np.array(0.5), -1.0)),
+            *((roots, (a, n)) for n in (0.5, np.float64(0.5))),
+        ]:  # fmt: skip
+            for ours, expected in zip(evaluated(fn)(*args), fn(*args), strict=True):
+                agree(ours, expected)
+
+
+def test_exponents_of_ldexp_have_32_bits_as_python_ints():
+    a = np.array([1.5, 0.0], np.float32)
+    for n in (3, -200, -(2**31), 2**31, -(2**31) - 1, True, np.int64(-(2**40))):
+        check(lambda a, n: np.ldexp(a, n), a, n)
+    check(lambda a: np.ldexp(a, 5), a)
+    check(lambda a: np.ldexp(a, 2**31), a)

@@ -11,7 +11,7 @@ import numpy as np
 from ferrule import _compiler as ir
 
 from . import errors
-from .decide import broadcast, holds, shape_text
+from .decide import broadcast, decide, holds, shape_text
 from .operands import (
     OPS,
     as_array,
@@ -39,11 +39,13 @@ def apply(name: str, values: Sequence[Any], strong: bool = True) -> Any:
     trace.site()
     values = [as_array(value) for value in values]
     like = next((dtype for dtype in map(dtype_of, values) if dtype is not None), None)
-    if like is not None and like.kind in "iu" and name not in _COMPARE and name != "select":
-        for value in values:
-            if isinstance(value, Int):
-                check_fits(value, like)
-    ids = [lift(value, like) for value in values]
+    if name in _COMPARE:
+        known = _compare_wide(name, values, like)
+        if known is not None:
+            return known
+        ids = [lift(value, like) for value in values]
+    else:
+        ids = _lift_operands(name, values)
     if like is not None and name in _COMPARE:
         # NumPy compares a Python int that the dtype may not hold by its value.
         ids = [
@@ -59,6 +61,46 @@ def apply(name: str, values: Sequence[Any], strong: bool = True) -> Any:
             conform(v, dims).handle() if isinstance(v, Array) else k for v, k in zip(values, ids, strict=True)
         ]
     return Array.of_value(trace.builder.elementwise(OPS[name].op, ids))
+
+
+def _lift_operands(name: str, values: Sequence[Any]) -> list[int]:
+    """Operands as values; a Python int has to fit into what the operation computes with, which may be a float."""
+    if name == "select" or not any(isinstance(value, (int, Int)) for value in values):
+        like = next((dtype for dtype in map(dtype_of, values[1:]) if dtype is not None), None)
+        return [lift(value, like) for value in values]
+    loop = [np.dtype(dtype) for dtype in ir.infer(OPS[name].op, [_operand_type(v) for v in values])[0]]
+    for value, dtype in zip(values, loop, strict=True):
+        if isinstance(value, Int):
+            check_fits(value, dtype)
+    return [lift(value, dtype) for value, dtype in zip(values, loop, strict=True)]
+
+
+def _operand_type(value: Any) -> tuple[str, bool]:
+    """The dtype of an operand and whether it is a Python number."""
+    strong = dtype_of(value)
+    if strong is not None:
+        return strong.name, False
+    if isinstance(value, Scalar):
+        return value.dtype.name, True
+    if isinstance(value, (bool, Cond)):
+        return "bool", True
+    return ("float64" if isinstance(value, float) else "int64"), True
+
+
+def _compare_wide(name: str, values: Sequence[Any], like: np.dtype[Any] | None) -> Any:
+    """A comparison of integers with a Python int that no 64 bits hold, whose result is certain; None for others."""
+    if like is None or like.kind not in "iu":
+        return None
+    for place, value in enumerate(values):
+        if type(value) is not int or -(2**63) <= value < (2**64 if like == np.uint64 else 2**63):
+            continue
+        rises = (value > 0) == (place == 1)  # whether the left operand is the smaller one
+        result = {"equal": False, "not_equal": True}.get(name, rises == name.startswith("less"))
+        other = values[1 - place]
+        if not isinstance(other, Array):
+            return np.bool_(result)
+        return Array.of_value(Trace.current().builder.fill(lift(np.bool_(result)), other.dims))
+    return None
 
 
 def require(fine: Any, message: str, code: ir.ErrorCode) -> None:
@@ -198,18 +240,34 @@ def power(base: Any, exponent: Any, strong: bool) -> Any:
     base, exponent = as_array(base), as_array(exponent)
     dtype = dtype_of(base)
     if dtype is None and strong and not isinstance(base, float):
-        dtype = np.dtype(np.int64) if isinstance(base, (int, Int)) else None
+        dtype = np.dtype(base.dtype if isinstance(base, Scalar) else np.int64)
     if type(exponent) in (int, float) and dtype is not None:
         if exponent == 2 and dtype.kind != "b" and (isinstance(exponent, int) or dtype.kind == "f"):
             return apply("square", (base,), strong)
-        if dtype.kind == "f":
-            if exponent == 0.5:
-                return apply("sqrt", (base,), strong)
-            if exponent == -1 and isinstance(exponent, int):
-                return apply("reciprocal", (base,), strong)
+        if exponent == -1 and isinstance(exponent, int) and dtype.kind == "f":
+            return apply("reciprocal", (base,), strong)
+    if dtype == np.bool_ and not strong and isinstance(base, Array) and isinstance(exponent, (int, Int)):
+        # The operator alone squares booleans, which gives int8.
+        if exponent is not True and decide(ir.Condition(ir.Relation.Eq, to_expr(exponent), ir.Expr(2))):
+            return apply("square", (base,), strong)
     if dtype is None or dtype.kind in "iub":
         _check_integer_exponent(base, exponent, strong)
+        return apply("power", (base, exponent), strong)
+    by_ufunc = strong or isinstance(base, Array) or isinstance(exponent, Array)
+    if by_ufunc and not dims_of(exponent) and _is_real(exponent):
+        return _power_or_root(base, exponent, strong)
     return apply("power", (base, exponent), strong)
+
+
+def _power_or_root(base: Any, exponent: Any, strong: bool) -> Any:
+    """A power with one exponent for all, which NumPy makes a square root if it is 0.5: -0.0 and -inf tell them apart."""
+    if not isinstance(exponent, (Scalar, Array)):
+        if float(exponent) != 0.5:
+            return apply("power", (base, exponent), strong)
+        return apply("sqrt", (cast(base, np.result_type(dtype_of(base) or 0.0, exponent)),), strong)
+    result = apply("power", (base, exponent), strong)
+    root = apply("sqrt", (cast(base, np.dtype(result.dtype)),), strong)
+    return apply("select", (apply("equal", (exponent, 0.5)), root, result))
 
 
 def _check_integer_exponent(base: Any, exponent: Any, strong: bool) -> None:
@@ -220,8 +278,11 @@ def _check_integer_exponent(base: Any, exponent: Any, strong: bool) -> None:
         return
     kind = dtype_of(base)
     if isinstance(exponent, (int, Int)):
-        sign = ir.Condition(ir.Relation.Le, ir.Expr(0), to_expr(exponent))
-        known = holds(sign)
+        if type(exponent) is int:
+            known: bool | None = exponent >= 0
+        else:
+            sign = ir.Condition(ir.Relation.Le, ir.Expr(0), to_expr(exponent))
+            known = holds(sign)
         if known is not True and _is_empty(base):
             return
         if known is False and kind is not None and kind.kind == "u":
@@ -233,8 +294,8 @@ def _check_integer_exponent(base: Any, exponent: Any, strong: bool) -> None:
             trace.site(_NEGATIVE_POWER)
             trace.builder.check(sign, ir.ErrorCode.DOMAIN)
         return
-    kind = dtype_of(exponent)
-    if kind is None or kind.kind != "i":
+    other = dtype_of(exponent)
+    if other is None or other.kind != "i" or (kind is not None and np.promote_types(kind, other).kind == "f"):
         return
     if _is_empty(base):
         return

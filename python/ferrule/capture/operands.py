@@ -41,11 +41,12 @@ def lift(value: Any, like: np.dtype[Any] | None = None) -> int:
         return constant(value, np.dtype(np.bool_), True)
     if isinstance(value, int):
         if not -(2**63) <= value < 2**63:
-            if like is not None and like.kind == "u" and 0 <= value < 2**64:
+            if like == np.uint64 and 0 <= value < 2**64:
                 return constant(value, np.dtype(np.uint64), False)
             if like is not None and like.kind == "f":
                 return constant(float(value), np.dtype(np.float64), True)
-            raise errors.user_error(OverflowError, f"Python integer {value} out of bounds for int64.")
+            dtype = "int64" if like is None else like.name
+            raise errors.user_error(OverflowError, f"Python integer {value} out of bounds for {dtype}.")
         return constant(value, np.dtype(np.int64), True)
     if isinstance(value, float):
         return constant(value, np.dtype(np.float64), True)
