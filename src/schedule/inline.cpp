@@ -271,6 +271,8 @@ class Inliner {
     // The consumer stands in the producer's block, or in a block within it.
     const size_t depth = from.size();
     if (to.size() < depth || to[depth - 1].block != from[depth - 1].block) return false;
+    // What reads before the producer writes sees what memory held: of the last iteration of a loop, or undefined.
+    if (to[depth - 1].at <= from[depth - 1].at) return false;
     // Whether the statements [first, last) of a block keep what the producer reads.
     const auto keep = [&](const Block& block, size_t first, size_t last) {
       if (first >= last) return true;

@@ -180,3 +180,14 @@ def neighbours_averaged(grid, x):
     grid[1:, 1:] = 0.25 * (grid[1:, 1:] + grid[:-1, 1:] + grid[1:, :-1] + grid[:-1, :-1])
     grid[:-1] -= grid[1:]
     np.copyto(x, x[::-1])
+
+
+@program(lambda rng, n: (rng.standard_normal(n), rng.integers(-1, 2, n)), exact=True)
+def results_where_a_mask_is_set(x, k):
+    quotient = np.divide(x, k, out=np.empty(len(x)), where=k != 0)
+    root = np.empty((2, len(x)))
+    np.sqrt(x, out=root[0], where=x > 0)
+    root[1] = np.where(x > 0, -root[0], root[1])
+    low = np.empty(len(x), np.float32)
+    np.copyto(low, 1.0, where=k > 0)
+    return np.where(k != 0, quotient, 0.0), np.where(x > 0, root, 7.0), np.where(k > 0, low, 0)

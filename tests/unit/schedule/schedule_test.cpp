@@ -100,6 +100,24 @@ TEST(Inline, WhatChangesInBetweenIsKept) {
             "      store out[$0] = r1\n");
 }
 
+TEST(Inline, WhatReadsBeforeItIsWrittenIsKept) {
+  Fixture f;
+  const ValueId a = f.argument("a", {f.n}), out = f.argument("out", {f.n});
+  const ValueId t = f.b.alloc("t", DType::F64, {f.n});
+  f.b.store(out, f.b.load(t));
+  f.b.store(t, f.apply(ElementOp::add, a, f.b.load(t)));
+  EXPECT_EQ(f.after({"inline"}),
+            "    make t\n"
+            "    nest free ($0: n)\n"
+            "      r0 = load t[$0]\n"
+            "      store out[$0] = r0\n"
+            "    nest free ($0: n)\n"
+            "      r0 = load a[$0]\n"
+            "      r1 = load t[$0]\n"
+            "      r2 = add f64 r0, r1\n"
+            "      store t[$0] = r2\n");
+}
+
 TEST(Join, NeighboursShareTheirLoads) {
   Fixture f;
   const ValueId a = f.argument("a", {f.n});
