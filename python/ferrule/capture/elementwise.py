@@ -68,14 +68,14 @@ def _lift_operands(name: str, values: Sequence[Any]) -> list[int]:
     if name == "select" or not any(isinstance(value, (int, Int)) for value in values):
         like = next((dtype for dtype in map(dtype_of, values[1:]) if dtype is not None), None)
         return [lift(value, like) for value in values]
-    loop = [np.dtype(dtype) for dtype in ir.infer(OPS[name].op, [_operand_type(v) for v in values])[0]]
+    loop = [np.dtype(dtype) for dtype in ir.infer(OPS[name].op, [operand_type(v) for v in values])[0]]
     for value, dtype in zip(values, loop, strict=True):
         if isinstance(value, Int):
             check_fits(value, dtype)
     return [lift(value, dtype) for value, dtype in zip(values, loop, strict=True)]
 
 
-def _operand_type(value: Any) -> tuple[str, bool]:
+def operand_type(value: Any) -> tuple[str, bool]:
     """The dtype of an operand and whether it is a Python number."""
     strong = dtype_of(value)
     if strong is not None:
@@ -148,18 +148,23 @@ def ufunc(
     result = compute(name, values, strong)
     if loop is not None and np.dtype(result.dtype) != loop[-1]:
         raise unsupported(f"'{name}' with the dtype '{loop[-1]}'")
-    if where is not True:
-        kind = dtype_of(as_array(where))
-        if kind is not None and kind.kind != "b":
-            raise errors.user_error(
-                TypeError,
-                f"Cannot cast array data from {kind!r} to dtype('bool') according to the rule 'safe'",
-            )
-        result = select(where, result, out if out is not None else 0)
+    result = masked(result, where, out)
     if out is None:
         return result
     write_out(name, out, result, casting)
     return out
+
+
+def masked(result: Any, where: Any, out: Any) -> Any:
+    """What a ufunc's where= lets through; the rest keeps what out= holds, or is 0."""
+    if where is True:
+        return result
+    kind = dtype_of(as_array(where))
+    if kind is not None and kind.kind != "b":
+        raise errors.user_error(
+            TypeError, f"Cannot cast array data from {kind!r} to dtype('bool') according to the rule 'safe'"
+        )
+    return select(where, result, out if out is not None else 0)
 
 
 def resolve(function: np.ufunc, values: Sequence[Any], dtype: Any, casting: str) -> Sequence[np.dtype[Any]]:
@@ -246,10 +251,8 @@ def power(base: Any, exponent: Any, strong: bool) -> Any:
             return apply("square", (base,), strong)
         if exponent == -1 and isinstance(exponent, int) and dtype.kind == "f":
             return apply("reciprocal", (base,), strong)
-    if dtype == np.bool_ and not strong and isinstance(base, Array) and isinstance(exponent, (int, Int)):
-        # The operator alone squares booleans, which gives int8.
-        if exponent is not True and decide(ir.Condition(ir.Relation.Eq, to_expr(exponent), ir.Expr(2))):
-            return apply("square", (base,), strong)
+    if dtype == np.bool_ and not strong and isinstance(base, Array) and _is_two(exponent):
+        return apply("square", (base,), strong)  # the operator alone squares booleans, which gives int8
     if dtype is None or dtype.kind in "iub":
         _check_integer_exponent(base, exponent, strong)
         return apply("power", (base, exponent), strong)
@@ -257,6 +260,12 @@ def power(base: Any, exponent: Any, strong: bool) -> Any:
     if by_ufunc and not dims_of(exponent) and _is_real(exponent):
         return _power_or_root(base, exponent, strong)
     return apply("power", (base, exponent), strong)
+
+
+def _is_two(exponent: Any) -> bool:
+    if isinstance(exponent, Int):
+        return decide(ir.Condition(ir.Relation.Eq, exponent.expr, ir.Expr(2)))
+    return type(exponent) is int and exponent == 2
 
 
 def _power_or_root(base: Any, exponent: Any, strong: bool) -> Any:
@@ -320,7 +329,11 @@ def _is_empty(base: Any) -> bool:
 def select(condition: Any, x: Any, y: Any) -> Any:
     """np.where with three arguments."""
     condition = as_array(condition)
-    if not isinstance(condition, (Array, Scalar)):
+    if isinstance(condition, Int):
+        condition = condition != 0
+    if isinstance(condition, Cond):
+        condition = Scalar(strengthen(lift(condition)))
+    elif not isinstance(condition, (Array, Scalar)):
         condition = np.bool_(bool(condition))
     elif condition.dtype.kind != "b":
         condition = apply("not_equal", (condition, 0))
@@ -408,9 +421,15 @@ def round_decimals(x: Any, decimals: int = 0, out: Any = None) -> Any:
         if decimals >= 0:
             result = apply("positive", (x,))
         else:
-            raise unsupported("rounding of integers to tens")
+            scale = 10.0**-decimals
+            tens = apply("rint", (apply("divide", (cast(x, np.dtype(np.float64)), scale)),))
+            result = cast(apply("multiply", (tens, scale)), dtype)
     elif decimals == 0:
         result = apply("rint", (x,))
+    elif dtype == np.bool_:
+        raise errors.user_error(
+            TypeError, "booleans cannot be rounded to decimals; cast them to a dtype of numbers."
+        )
     else:
         scale = 10.0 ** abs(decimals)
         first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
@@ -437,21 +456,6 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         write_out("nan_to_num", x, result, "same_kind")
         return x
     return result
-
-
-def divmod_(x: Any, y: Any) -> tuple[Any, Any]:
-    """np.divmod."""
-    return apply("floor_divide", (x, y)), apply("remainder", (x, y))
-
-
-def modf(x: Any) -> tuple[Any, Any]:
-    """np.modf."""
-    return apply("modf_fraction", (x,)), apply("modf_integer", (x,))
-
-
-def frexp(x: Any) -> tuple[Any, Any]:
-    """np.frexp."""
-    return apply("frexp_mantissa", (x,)), apply("frexp_exponent", (x,))
 
 
 def refuse_options(name: str, options: dict[str, Any], **defaults: Any) -> None:

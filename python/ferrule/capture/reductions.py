@@ -11,14 +11,22 @@ from ferrule import _compiler as ir
 
 from . import errors
 from .decide import ONE, ZERO, holds
-from .elementwise import apply, cast, select, write_out
-from .operands import as_array, cast_scalar, check_dtype, lift
+from .elementwise import apply, cast, operand_type, select, write_out
+from .operands import as_array, cast_scalar, check_dtype, check_fits, dtype_of, lift
 from .shaping import normalize_axes
 from .trace import Trace
-from .tracers import Array, Scalar, Window, make_int, unsupported
+from .tracers import Array, Int, Scalar, Window, make_int, unsupported
 
 INFO: dict[str, Any] = {info.name: info for info in ir.reduce_ops()}
-_NEUTRAL: dict[str, Any] = {"sum": 0, "prod": 1, "any": False, "all": True}
+_NEUTRAL: dict[str, Any] = {
+    "sum": 0,
+    "prod": 1,
+    "any": False,
+    "all": True,
+    "bit_or": 0,
+    "bit_xor": 0,
+    "bit_and": -1,
+}
 
 
 def reduce(
@@ -44,6 +52,9 @@ def reduce(
     dtype = np.dtype(dtype) if dtype is not None else None
     if dtype is not None:
         check_dtype(dtype)
+        _require_loop(name, dtype)
+    if initial is not None:
+        initial = _converted(initial, dtype or np.dtype(ir.infer_reduction(INFO[name].op, a.dtype.name)))
     if where is not True:
         if name not in _NEUTRAL and initial is None:
             raise errors.user_error(
@@ -51,6 +62,8 @@ def reduce(
                 f"reduction operation '{name}' does not have an identity, so to use a where mask one has to specify 'initial'",
             )
         neutral = _NEUTRAL.get(name, initial)
+        if name.startswith("bit_"):
+            neutral = np.asarray(neutral).astype(a.dtype)[()]
         a = select(where, a, neutral)
         if not isinstance(a, Array):
             raise unsupported(f"'where' in '{name}' of a single number")
@@ -76,6 +89,26 @@ def reduce(
         return result
     write_out(name, out, result, "unsafe")
     return out
+
+
+def _require_loop(name: str, dtype: np.dtype[Any]) -> None:
+    """NumPy's TypeError for a dtype that a ufunc does not reduce in."""
+    kinds = {"Logical": "b", "Bitwise": "biu"}.get(INFO[name].rule, "biuf")
+    if dtype.kind not in kinds:
+        raise errors.user_error(
+            TypeError,
+            f"No loop matching the specified signature and casting was found for a reduction '{name}' in {dtype}",
+        )
+
+
+def _converted(initial: Any, kind: np.dtype[Any]) -> Any:
+    """initial= in the dtype that is reduced in; a Python number that adapts to it stays one, so that its range is tested."""
+    initial = as_array(initial)
+    if ir.promote([(kind.name, False), operand_type(initial)])[0] == kind.name and dtype_of(initial) is None:
+        if isinstance(initial, Int):
+            check_fits(initial, kind)
+        return initial
+    return cast(initial, kind)
 
 
 def _combine(name: str, result: Any, initial: Any) -> Any:

@@ -1,0 +1,82 @@
+"""What initial=, where= and dtype= of reductions mean for every dtype, as functions and as methods of ufuncs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from evaluated import evaluated
+
+DTYPES = ["bool", "int8", "uint8", "int64", "uint64", "float32", "float64"]
+MASK = np.array([[True, False, True], [False, False, True]])
+
+
+def array(dtype):
+    return np.array([[1, 0, 3], [5, 2, 7]]).astype(dtype)
+
+
+def check(fn, *args):
+    """Equal values and dtypes, or an error of the same kind."""
+    try:
+        expected = fn(*args)
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = next(k for k in (TypeError, OverflowError, ValueError) if isinstance(error, k))
+        with pytest.raises(kind):
+            evaluated(fn)(*args)
+        return
+    ours = evaluated(fn)(*args)
+    assert ours.dtype == expected.dtype
+    np.testing.assert_array_equal(ours, expected)
+
+
+UFUNCS = ["add", "multiply", "maximum", "minimum", "logical_and", "logical_or"]
+BITS = ["bitwise_and", "bitwise_or", "bitwise_xor"]
+
+
+def masked(ufunc):
+    def fn(a, mask, initial):
+        return ufunc.reduce(a, axis=1, where=mask, initial=initial)
+
+    return fn
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", UFUNCS + BITS)
+def test_a_mask_with_an_initial_value(name, dtype):
+    if name in BITS and dtype.startswith("float"):
+        return
+    for initial in (0, 1, 5, 2.5, np.float32(2.5), np.uint8(9), True):
+        if name in BITS and not isinstance(initial, (int, np.uint8)):
+            continue
+        check(masked(getattr(np, name)), array(dtype), MASK, initial)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "uint64"])
+@pytest.mark.parametrize("ufunc", [getattr(np, name) for name in BITS])
+def test_a_mask_over_bits_needs_no_initial_value(ufunc, dtype):
+    check(lambda a, mask: ufunc.reduce(a, axis=0, where=mask), array(dtype), MASK)
+    check(lambda a, mask: ufunc.reduce(a, axis=None, where=mask), array(dtype), np.zeros_like(MASK))
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min"])
+def test_an_initial_value_takes_the_dtype_of_the_result(name):
+    reduce = getattr(np, name)
+    for values in ([2**62 + 1, 5], [-(2**62) - 1, 3]):
+        for initial in (2.5, np.float32(1.5), np.float64(-7.9), 3, np.int8(-3)):
+            check(lambda a, initial: reduce(a, initial=initial), np.array(values), initial)
+    for initial in (300, -1, 2.5):
+        check(lambda a, initial: reduce(a, initial=initial), array("uint8"), initial)
+        check(lambda a, initial: reduce(a[:0], initial=initial), array("int8"), initial)
+
+
+@pytest.mark.parametrize(
+    "ufunc", [np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_xor, np.bitwise_or]
+)
+def test_dtypes_that_a_ufunc_has_no_loop_for(ufunc):
+    for dtype in (np.float64, np.float32):
+        check(lambda a, dtype=dtype: ufunc.reduce(a, 0, dtype), array("int64"))
+    check(lambda a: ufunc.reduce(a, 0, bool), array("bool"))
+
+
+def test_extremes_in_another_dtype():
+    check(lambda a: np.maximum.reduce(a, 0, np.float32), array("int8"))
+    check(lambda a: np.minimum.reduce(a, 0, np.int64, None, True), array("uint8"))
