@@ -39,9 +39,10 @@ CPP_WORDS = {
 CAPTURE = {
     "arrays.py": "in-place operators",
     "base.py": "operators",
+    "composed.py": "NumPy functions without a row: isclose, array_equal, sinc, angle, diff, select",
     "creation.py": "sizes of arange, linspace and eye",
     "extremes.py": "min and max of numbers of Python and of arrays",
-    "elementwise.py": "NumPy functions without a row: isclose, divmod, round, nan_to_num, power's shortcuts",
+    "elementwise.py": "NumPy functions without a row: clip, round, nan_to_num, power's shortcuts",
     "mathematics.py": "functions of math",
     "methods.py": "methods of ndarray",
     "operands.py": "conditions over sizes as values",
@@ -51,7 +52,7 @@ CAPTURE = {
     "regions.py": "the flags of early exits",
     "scalars.py": "abs, min, max, sum, round, int and bool",
     "shaping.py": "trace",
-    "table.py": "isclose and the signatures of reductions",
+    "table.py": "ufuncs of two results and the signatures of reductions",
 }
 PYTHON_WORDS = {
     "api.py": {"max"},

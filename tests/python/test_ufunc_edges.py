@@ -111,7 +111,7 @@ def test_python_ints_beyond_64_bits(dtype):
     check(lambda a: np.where(a > 1, a, 2**63), a)
     for fn in (
         lambda a: a < 2**64, lambda a: a > 2**64, lambda a: a == 2**64, lambda a: a != -(2**63) - 1,
-        lambda a: -(2**70) <= a, lambda a: 2**63 > a, lambda a: 2**64 - 1 >= a, lambda a: np.less(2**80, a),
+        lambda a: np.less_equal(-(2**70), a), lambda a: np.greater(2**63, a), lambda a: a <= 2**64 - 1, lambda a: np.less(2**80, a),
         lambda a: a[0] < 2**64, lambda a: a + 2**64, lambda a: a * (2**63), lambda a: np.maximum(a, -(2**63) - 1),
     ):  # fmt: skip
         check(fn, a)

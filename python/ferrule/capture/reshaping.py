@@ -318,3 +318,14 @@ def atleast_2d(*arrays: Any) -> Any:
         else:
             results.append(a[None, :] if a.ndim == 1 else a)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def atleast_3d(*arrays: Any) -> Any:
+    """np.atleast_3d."""
+    results = []
+    for a in map(as_array, arrays):
+        if isinstance(a, Scalar) or a.ndim == 0:
+            results.append(reshape(a, (1, 1, 1)))
+        else:
+            results.append(a[None, :, None] if a.ndim == 1 else a[:, :, None] if a.ndim == 2 else a)
+    return results[0] if len(results) == 1 else tuple(results)

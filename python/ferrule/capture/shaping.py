@@ -14,7 +14,7 @@ from . import errors
 from .decide import ONE, ZERO, broadcast, decide, is_one, shape_text
 from .operands import as_array
 from .trace import Trace
-from .tracers import Array, Int, Number, Window, to_expr, unsupported
+from .tracers import Array, Int, Number, Window, make_int, to_expr, unsupported
 
 
 def normalize_axis(axis: Any, rank: int) -> int:
@@ -118,6 +118,28 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return permuted(a, order)
 
 
+def matrix_transpose(x: Any, /) -> Any:
+    """np.matrix_transpose."""
+    x = as_array(x)
+    if x.ndim < 2:
+        raise errors.user_error(ValueError, f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return swapaxes(x, -1, -2)
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
+    """np.rollaxis."""
+    a = as_array(a)
+    axis, start = (
+        normalize_axis(axis, a.ndim),
+        normalize_axis(start, a.ndim + 1) if start >= 0 else start + a.ndim,
+    )
+    if start < 0:
+        raise errors.user_error(ValueError, f"'start' arg requires {-a.ndim} <= start < {a.ndim + 1}")
+    order = [k for k in range(a.ndim) if k != axis]
+    order.insert(start - 1 if axis < start else start, axis)
+    return permuted(a, order)
+
+
 def flip(m: Any, axis: Any = None) -> Any:
     """np.flip."""
     m = as_array(m)
@@ -217,6 +239,13 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     arrays = [as_array(a) for a in args]
     dims = broadcast([a.dims for a in arrays if isinstance(a, Array)], "shape mismatch:")
     return tuple(broadcast_to(a, dims) for a in arrays)
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[Any, ...]:
+    """np.broadcast_shapes."""
+    return tuple(
+        make_int(extent) for extent in broadcast([dims_from(shape) for shape in shapes], "shape mismatch:")
+    )
 
 
 def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import (
+    composed,
     constants,
     creation,
     elementwise,
@@ -22,6 +23,7 @@ from . import (
     reshaping,
     scalars,
     shaping,
+    splits,
 )
 from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar, TracedIter, TracedRange, is_traced, unsupported
@@ -150,14 +152,32 @@ def _ufunc_handler(name: str, arity: int, numpy_name: str) -> Handler:
     return handler
 
 
-def _positional(handler: Handler, name: str) -> Handler:
-    """A handler of functions with several results, without out= and where=."""
+def _several_handler(function: np.ufunc, first: str, second: str) -> Handler:
+    """A ufunc with two results, which are computed before either is written."""
 
-    def function(*args: Any, **options: Any) -> Any:
-        elementwise.refuse_options(name, options, where=True, casting="same_kind", order="K", subok=True)
-        return handler(*args)
+    def handler(*args: Any, out: Any = (None, None), where: Any = True, **options: Any) -> Any:
+        name = function.__name__
+        elementwise.refuse_options(name, options, casting="same_kind", order="K", subok=True)
+        args, more = args[: function.nin], args[function.nin :]
+        if len(args) < function.nin:
+            raise errors.user_error(
+                TypeError, f"{name}() takes from {function.nin} to {function.nargs} positional arguments but"
+                f" {len(args)} were given"
+            )  # fmt: skip
+        outs = (*more, None, None)[:2] if more else (None, None) if out is None else out
+        if not isinstance(outs, tuple) or len(outs) != 2:
+            raise errors.user_error(TypeError, f"The 'out' of '{name}' must be a tuple of two arrays")
+        results = [
+            elementwise.masked(elementwise.apply(op, args), where, target)
+            for op, target in zip((first, second), outs, strict=True)
+        ]
+        for result, target in zip(results, outs, strict=True):
+            if target is not None:
+                elementwise.write_out(name, target, result, "same_kind")
+        return tuple(r if t is None else t for r, t in zip(results, outs, strict=True))
 
-    return function
+    handler.__name__ = function.__name__
+    return handler
 
 
 def _register_ufuncs() -> None:
@@ -170,13 +190,12 @@ def _register_ufuncs() -> None:
                 _UFUNCS[function] = name
                 TABLE[function.reduce] = functools.partial(reductions.ufunc_reduce, name)
             TABLE[function] = _guarded(function, _ufunc_handler(name, info.arity, numpy_name))
-    several: dict[Any, Handler] = {
-        np.divmod: elementwise.divmod_,
-        np.modf: elementwise.modf,
-        np.frexp: elementwise.frexp,
-    }
-    for function, handler in several.items():
-        TABLE[function] = _guarded(function, _positional(handler, function.__name__))
+    for several, first, second in (
+        (np.divmod, "floor_divide", "remainder"),
+        (np.modf, "modf_fraction", "modf_integer"),
+        (np.frexp, "frexp_mantissa", "frexp_exponent"),
+    ):
+        TABLE[several] = _guarded(several, _several_handler(several, first, second))
 
 
 # -- other functions -----------------------------------------------------------------------------------------------------
@@ -220,35 +239,15 @@ def _imag(a: Any) -> Any:
     return operands.as_array(a).imag
 
 
-def _isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """np.isclose as NumPy computes it: |a - b| <= atol + rtol * |b| for finite b, else equality."""
-    apply = elementwise.apply
-    near = apply(
-        "less_equal",
-        (
-            apply("absolute", (apply("subtract", (a, b)),)),
-            apply("add", (atol, apply("multiply", (rtol, apply("absolute", (b,)))))),
-        ),
-    )
-    result = apply(
-        "logical_or", (apply("logical_and", (near, apply("isfinite", (b,)))), apply("equal", (a, b)))
-    )
-    if equal_nan:
-        result = apply(
-            "logical_or", (result, apply("logical_and", (apply("isnan", (a,)), apply("isnan", (b,)))))
-        )
-    return result
-
-
-def _allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    return scalars.bool_(reductions.reduce("all", _isclose(a, b, rtol, atol, equal_nan)))
-
-
 def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     src = operands.as_array(src)
     if where is not True:
         src = elementwise.select(where, src, dst)
     kind = operands.dtype_of(src)
+    if kind is None and casting in ("same_kind", "safe"):
+        # A Python number fits by its kind alone.
+        natural = composed.result_type(src)
+        kind = natural if dst.dtype.kind == "b" or (natural.kind == "f" and dst.dtype.kind in "iu") else None
     if kind is not None and not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]
         raise errors.user_error(
             TypeError,
@@ -324,14 +323,25 @@ _ALWAYS: dict[str, Handler] = {
 _FUNCTIONS: dict[str, Handler] = {
     "where": _where, "clip": elementwise.clip, "round": elementwise.round_decimals, "around": elementwise.round_decimals,
     "nan_to_num": elementwise.nan_to_num, "shape": _shape, "ndim": _ndim, "size": _size, "astype": _astype,
-    "real": _real, "imag": _imag, "isclose": _isclose, "allclose": _allclose, "copyto": _copyto,
+    "real": _real, "imag": _imag, "copyto": _copyto,
     "transpose": shaping.transpose, "permute_dims": shaping.transpose, "swapaxes": shaping.swapaxes,
     "moveaxis": shaping.moveaxis, "flip": shaping.flip, "fliplr": shaping.fliplr, "flipud": shaping.flipud,
     "rot90": shaping.rot90, "expand_dims": shaping.expand_dims, "squeeze": shaping.squeeze,
     "broadcast_to": shaping.broadcast_to, "broadcast_arrays": shaping.broadcast_arrays,
     "diagonal": shaping.diagonal, "trace": shaping.trace_, "reshape": reshaping.reshape, "ravel": reshaping.ravel,
     "atleast_1d": reshaping.atleast_1d, "atleast_2d": reshaping.atleast_2d, "tril": creation.tril, "triu": creation.triu,
-    "diag": _diag, "meshgrid": _meshgrid,
+    "atleast_3d": reshaping.atleast_3d, "diag": _diag, "meshgrid": _meshgrid,
+    "matrix_transpose": shaping.matrix_transpose, "rollaxis": shaping.rollaxis,
+    "broadcast_shapes": shaping.broadcast_shapes, "unstack": splits.unstack, "split": splits.split,
+    "array_split": splits.array_split, "hsplit": splits.split_along("hsplit", 1, 1),
+    "vsplit": splits.split_along("vsplit", 2, 0), "dsplit": splits.split_along("dsplit", 3, 2),
+    "isclose": composed.isclose, "allclose": composed.allclose, "array_equal": composed.array_equal,
+    "array_equiv": composed.array_equiv, "sinc": composed.sinc, "angle": composed.angle,
+    "isneginf": composed.infinite(True), "isposinf": composed.infinite(False),
+    "isreal": composed.constant_answer(True), "iscomplex": composed.constant_answer(False),
+    "isrealobj": lambda x: True, "iscomplexobj": lambda x: False, "real_if_close": lambda a, tol=100: operands.as_array(a),
+    "diff": composed.diff, "select": composed.choose_first, "result_type": composed.result_type,
+    "can_cast": composed.can_cast, "isscalar": composed.isscalar, "iterable": composed.iterable,
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 TOPICS = (
     "elementwise",
+    "composed",
     "stores",
     "views",
     "reductions",

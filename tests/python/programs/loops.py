@@ -294,3 +294,35 @@ def slices_of_ranges(x, n):
     for i in range(2, n, 3)[1:]:
         s -= x[i]
     return s, len(range(n)[3:]), len(range(n)[:-2:2])
+
+
+@program(lambda rng, n: (reals(rng, n), 5))
+def memory_of_the_last_iteration(x, steps):
+    last, total, pair, one = np.empty(len(x)), np.zeros(len(x)), np.empty((2, len(x))), np.empty(1)
+    for i in range(steps):
+        if i > 0:
+            total += last * one - pair[1]
+        last[...] = x * i
+        pair[...] = last * 0.5
+        one[0] = i + 2
+    return total, last
+
+
+@program(lambda rng, n: (reals(rng, n), 4))
+def memory_of_the_last_turn(x, steps):
+    last, seen, i = np.empty(len(x)), np.zeros((steps, len(x))), 0
+    while i < steps:
+        for row in range(i):
+            seen[row] += last * row
+        last[...] = x + i
+        i += 1
+    return seen
+
+
+@program(lambda rng, n: (reals(rng, n), 4))
+def choices_by_a_counter(x, steps):
+    total, first = np.zeros(len(x)), np.empty(len(x))
+    for i in range(steps):
+        total[...] = np.where(i > 1, total + first, total)
+        first[...] = np.where(i, x * i, first * 0.0 if i > 3 else x)
+    return total, np.where(steps > 3, x, 0.0), np.where(len(x), x, total)
