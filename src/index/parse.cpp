@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "index/checked.h"
 #include "index/expr.h"
 
@@ -24,7 +25,7 @@ class Parser {
 
  private:
   [[noreturn]] void fail(const std::string& expected) const {
-    std::string got = at_ < text_.size() ? fmt::format("'{}'", text_.substr(at_, 1)) : "the end";
+    std::string got = at_ < text_.size() ? fmt::format("'{}'", character_at(text_, at_)) : "the end";
     throw user_error(fmt::format("The size expression '{}' has {} at column {}, where {} was expected.", text_, got,
                                  at_ + 1, expected));
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace ferrule::text {
 
@@ -37,7 +38,7 @@ class Scanner {
   }
   [[noreturn]] void expected(std::string_view what) {
     skip();
-    const std::string got = at_ < text_.size() ? fmt::format("'{}'", text_.substr(at_, 1)) : "the end";
+    const std::string got = at_ < text_.size() ? fmt::format("'{}'", character_at(text_, at_)) : "the end";
     fail(at_, fmt::format("expected {}, got {}", what, got));
   }
 

@@ -21,8 +21,8 @@ class Verifier {
   void require(bool holds, std::string_view rule) const {
     if (!holds) broken(rule);
   }
-  // Loop variables, symbols that a Symbolize defines and sizes that come with a carried value are in scope below; other
-  // symbols everywhere.
+  // Loop variables, symbols that a Symbolize defines and sizes that come with a carried value are in scope below; those
+  // with a source everywhere.
   void scope_symbols();
   void in_scope(const Expr& e) const;
   void define(ValueId id);

@@ -64,12 +64,12 @@ void Verifier::scope_symbols() {
     symbol_in_scope_[op.symbol] = false;
     local_symbols_.insert(op.symbol);
   });
-  // Sizes that are carried come with the parameters and results that have them.
-  for (SymbolId id = 0; id < p_.symbols.size(); ++id)
-    if (p_.symbols[id].kind == SymbolKind::Opaque) symbol_in_scope_[id] = false;
+  // Sizes that are carried come with the parameters and results that have them; what a call does not know has no value.
+  symbol_in_scope_.assign(p_.symbols.size(), false);
   for (SymbolId id = 0; id < p_.symbols.size(); ++id)
     require(p_.symbols[id].kind != SymbolKind::Loop || local_symbols_.contains(id), "a loop variable has a loop");
   for (const SymbolSource& s : p_.sources) {
+    require(s.symbol < p_.symbols.size(), "a symbol lies in the program's table");
     require(!local_symbols_.contains(s.symbol), "a symbol with a source is not defined again inside the program");
     symbol_in_scope_[s.symbol] = true;
   }

@@ -186,12 +186,11 @@ TEST(Builder, FlagsFollowViewsAndCarriedBuffers) {
   ProgramBuilder b("p");
   const Expr n = extent(b, "N");
   const ValueId x = array(b, "x", {n}), y = array(b, "y", {n}), z = array(b, "z", {n});
-  const Expr trips = testing::extent(b, "T");
   const ProgramBuilder::Parameter both[] = {{b.type(x), b.view_strides(x)}, {b.type(y), b.view_strides(y)}};
   const std::vector<ValueId> p = b.open_region(both);
   b.store(p[0], z);
   Region body = b.close_region({p[1], p[0]});
-  b.for_loop(b.symbols().add("i", SymbolKind::Loop, true), 0, trips, 1, {x, y}, std::move(body));
+  b.for_loop(b.symbols().add("i", SymbolKind::Loop, true), 0, n, 1, {x, y}, std::move(body));
   const Program program = b.finish();
   EXPECT_TRUE(program.arguments[0].written && program.arguments[1].written);
   EXPECT_FALSE(program.arguments[0].read || program.arguments[1].read);

@@ -125,6 +125,8 @@ TEST(Verify, Symbols) {
               "is used where it has no value");
   EXPECT_RULE(first(p, OpKind::Size).expr = Expr::symbol(99), "a symbol lies in the program's table");
   EXPECT_RULE(p.sources[0].argument = 77, "a source is an argument");
+  EXPECT_RULE(p.sources[0].symbol = 99, "a symbol lies in the program's table");
+  EXPECT_RULE(p.sources.erase(p.sources.begin()), "is used where it has no value");
 }
 
 TEST(Verify, Buffers) {
