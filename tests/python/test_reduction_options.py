@@ -80,3 +80,22 @@ def test_dtypes_that_a_ufunc_has_no_loop_for(ufunc):
 def test_extremes_in_another_dtype():
     check(lambda a: np.maximum.reduce(a, 0, np.float32), array("int8"))
     check(lambda a: np.minimum.reduce(a, 0, np.int64, None, True), array("uint8"))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "int64", "uint64", "float32"])
+def test_the_array_for_the_result_takes_part_in_the_dtype(dtype):
+    a = np.array([[100, 3], [77, 100]]).astype(dtype)
+    for kind in ("int8", "int64", "uint64", "float32", "float64"):
+        for name in ("sum", "prod", "max", "mean"):
+            reduce = getattr(np, name)
+
+            def into(a, out, reduce=reduce):
+                reduce(a, axis=0, out=out)
+                return out
+
+            ours, theirs = np.zeros(2, kind), np.zeros(2, kind)
+            evaluated(into)(a, ours)
+            np.testing.assert_array_equal(ours, into(a, theirs), f"{name} into {kind}")
+    large, out = np.full(4, 2**62), np.zeros((), np.float64)
+    evaluated(lambda a, out: np.sum(a, out=out))(large, out)
+    assert out == 2.0**64

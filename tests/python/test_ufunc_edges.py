@@ -167,3 +167,60 @@ def test_exponents_of_ldexp_have_32_bits_as_python_ints():
         check(lambda a, n: np.ldexp(a, n), a, n)
     check(lambda a: np.ldexp(a, 5), a)
     check(lambda a: np.ldexp(a, 2**31), a)
+
+
+def test_a_mask_over_a_result_that_is_cast():
+    def fn(x, mask, out):
+        np.subtract(x, x // 3, out=out, where=mask)
+        return out
+
+    x, mask = np.array([9, 6, 200], "uint64"), np.array([True, False, True])
+    for kind in ("int8", "int64", "float32", "uint8", "bool"):
+        out = np.array([1, 0, 1]).astype(kind)
+        if np.can_cast("uint64", kind, "same_kind"):
+            check(fn, x, mask, out.copy())
+        else:
+            with pytest.raises(TypeError):
+                evaluated(fn)(x, mask, out)
+
+
+FLOATS = [
+    2.7,
+    -1.5,
+    300.5,
+    -0.9,
+    255.9,
+    2.0**31,
+    -(2.0**63),
+    2.0**63,
+    2.0**64,
+    1e300,
+    np.inf,
+    -np.inf,
+    np.nan,
+]
+
+
+def stored(a, value):
+    a[1] = value
+    a[2:] = value
+    return a
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64", "bool", "float32"])
+def test_python_floats_in_arrays_of_integers(dtype):
+    a = np.zeros(4, dtype)
+    program = evaluated(stored)
+    for value in FLOATS:
+        try:
+            with np.errstate(all="ignore"):
+                expected = stored(a.copy(), value)
+        except (ValueError, OverflowError) as error:
+            with pytest.raises(type(error)):
+                program(a.copy(), value)
+        else:
+            agree(program(a.copy(), value), expected)
+    if dtype == "uint8":
+        check(lambda a: stored(a, -1.5), a)
+        check(lambda a: stored(a, float("nan")), a)
+        check(lambda a: stored(a, 255.9), a)

@@ -111,6 +111,28 @@ def require(fine: Any, message: str, code: ir.ErrorCode) -> None:
     trace.builder.check(condition, code)
 
 
+def is_python_float(value: Any) -> bool:
+    """Whether a value is a float of Python's, not of NumPy's."""
+    return dtype_of(value) is None and _is_float(value)
+
+
+def require_whole(value: Any, dtype: np.dtype[Any]) -> None:
+    """Python's int() of a float that an integer array takes: an error for NaN and beyond the dtype, now or at run time."""
+    if not isinstance(value, Scalar):
+        try:
+            np.zeros(1, dtype)[0] = value
+        except (ValueError, OverflowError) as error:
+            raise errors.user_error(type(error), f"{error}") from None
+        return
+    info = np.iinfo(dtype)
+    low, high = float(info.min), 2.0 ** (info.bits - 1 if info.min else info.bits)
+    # Between low - 1 and low truncation gives low; of 64 bits no float lies there.
+    from_low = apply("greater_equal", (value, low)) if low - 1 == low else apply("greater", (value, low - 1))
+    require(apply("equal", (value, value)), "cannot convert float NaN to integer", ir.ErrorCode.VALUE)
+    fits = apply("logical_and", (from_low, apply("less", (value, high))))
+    require(fits, f"a Python float is out of bounds for {dtype}", ir.ErrorCode.OVERFLOW)
+
+
 def conform(array: Array, dims: Sequence[ir.Expr]) -> Array:
     """The array with its extents spelled as in `dims`: what made them equal may be known here alone, or checked."""
     trace = Trace.current()
@@ -148,14 +170,14 @@ def ufunc(
     result = compute(name, values, strong)
     if loop is not None and np.dtype(result.dtype) != loop[-1]:
         raise unsupported(f"'{name}' with the dtype '{loop[-1]}'")
-    result = masked(result, where, out)
+    result = masked(result, where, out, casting)
     if out is None:
         return result
     write_out(name, out, result, casting)
     return out
 
 
-def masked(result: Any, where: Any, out: Any) -> Any:
+def masked(result: Any, where: Any, out: Any, casting: str) -> Any:
     """What a ufunc's where= lets through; the rest keeps what out= holds, or is 0."""
     if where is True:
         return result
@@ -164,7 +186,11 @@ def masked(result: Any, where: Any, out: Any) -> Any:
         raise errors.user_error(
             TypeError, f"Cannot cast array data from {kind!r} to dtype('bool') according to the rule 'safe'"
         )
-    return select(where, result, out if out is not None else 0)
+    if out is None:
+        return select(where, result, 0)
+    if isinstance(out, Array) and np.can_cast(np.dtype(result.dtype), out.dtype, casting):  # type: ignore[arg-type]
+        result = cast(result, out.dtype)
+    return select(where, result, out)
 
 
 def resolve(function: np.ufunc, values: Sequence[Any], dtype: Any, casting: str) -> Sequence[np.dtype[Any]]:
@@ -426,7 +452,7 @@ def round_decimals(x: Any, decimals: int = 0, out: Any = None) -> Any:
             result = cast(apply("multiply", (tens, scale)), dtype)
     elif decimals == 0:
         result = apply("rint", (x,))
-    elif dtype == np.bool_:
+    elif dtype == np.bool_ and out is None:
         raise errors.user_error(
             TypeError, "booleans cannot be rounded to decimals; cast them to a dtype of numbers."
         )

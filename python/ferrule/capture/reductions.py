@@ -52,6 +52,9 @@ def reduce(
     dtype = np.dtype(dtype) if dtype is not None else None
     if dtype is not None:
         check_dtype(dtype)
+    elif isinstance(out, Array) and name not in ("any", "all"):
+        dtype = np.promote_types(a.dtype, out.dtype)  # NumPy has the array for the result take part
+    if dtype is not None:
         _require_loop(name, dtype)
     if initial is not None:
         initial = _converted(initial, dtype or np.dtype(ir.infer_reduction(INFO[name].op, a.dtype.name)))
@@ -188,11 +191,14 @@ def mean(
     )
     _check_moment("mean", kind)
     axes = sorted(normalize_axes(axis, a.ndim))
+    if out is not None and dtype is None and a.dtype.kind == "f":
+        kind = np.promote_types(kind, out.dtype)
     total = reduce("sum", a, axis, kind, keepdims=keepdims, where=where)
     count = _count(a, axes) if where is True else _selected(a, axis, where, keepdims)
-    result = _divide(total, count, kind)
     if out is None:
-        return result
+        return _divide(total, count, kind)
+    # NumPy has the sum in the array for the result when it divides.
+    result = _divide(cast(total, out.dtype), count, np.promote_types(out.dtype, np.int64))
     write_out("mean", out, result, "unsafe")
     return out
 

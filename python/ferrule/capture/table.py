@@ -168,7 +168,7 @@ def _several_handler(function: np.ufunc, first: str, second: str) -> Handler:
         if not isinstance(outs, tuple) or len(outs) != 2:
             raise errors.user_error(TypeError, f"The 'out' of '{name}' must be a tuple of two arrays")
         results = [
-            elementwise.masked(elementwise.apply(op, args), where, target)
+            elementwise.masked(elementwise.apply(op, args), where, target, "same_kind")
             for op, target in zip((first, second), outs, strict=True)
         ]
         for result, target in zip(results, outs, strict=True):
