@@ -6,6 +6,7 @@ capture the wrong path. `boundary` turns what escapes into the public exceptions
 
 from __future__ import annotations
 
+import bisect
 import dis
 import os
 import re
@@ -26,6 +27,8 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 # Code objects that the rewrite made, by id: (the code, kept alive; whether it is a piece of the function around it).
 _generated: dict[int, tuple[CodeType, bool]] = {}
+# The line tables of those that were asked for, by the same ids.
+_line_tables: dict[int, tuple[list[int], list[int | None]]] = {}
 
 _KINDS: dict[type[Exception], type[public.UserError]] = {
     TypeError: public.UserTypeError,
@@ -143,10 +146,30 @@ def locations() -> list[Location]:
         known = _generated.get(id(frame.f_code))
         if known is not None:
             if not inside:
-                found.append((frame.f_code.co_filename, frame.f_lineno or 0, _owner_name(frame.f_code)))
+                found.append((frame.f_code.co_filename, _line(frame), _owner_name(frame.f_code)))
             inside = known[1]
         frame = frame.f_back
     return found
+
+
+def _line(frame: FrameType) -> int:
+    """The line of a frame of a rewritten function.
+
+    Python's own answer (f_lineno) reads the line table from its start, so that a capture of a long function, which asks at
+    each operation, would take time by the square of its length.
+    """
+    code = frame.f_code
+    table = _line_tables.get(id(code))
+    if table is None:
+        table = _line_tables[id(code)] = _line_table(code)
+    starts, lines = table
+    return lines[bisect.bisect_right(starts, frame.f_lasti) - 1] or code.co_firstlineno
+
+
+def _line_table(code: CodeType) -> tuple[list[int], list[int | None]]:
+    """Where the instructions of each line begin, and the lines; None where instructions belong to none."""
+    entries = [*code.co_lines()]
+    return [start for start, _, _ in entries], [line for _, _, line in entries]
 
 
 def variables() -> Iterator[tuple[str, Any]]:
