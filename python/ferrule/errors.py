@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from types import TracebackType
 
 from numpy.exceptions import AxisError
 
@@ -107,3 +108,23 @@ def warn(message: str) -> None:
         frame = frame.f_back
         level += 1
     warnings.warn(message, RuntimeWarning, stacklevel=level)
+
+
+def shown_traceback(error: BaseException, traceback: TracebackType) -> TracebackType | None:
+    """What a user sees of the traceback of a call: the frames of this package that it begins with are left out.
+
+    They stay where they tell something: of an InternalError, and of what else was raised within this package.
+    """
+    last = traceback
+    while last.tb_next is not None:
+        last = last.tb_next
+    if isinstance(error, InternalError) or (not isinstance(error, Error) and _is_own(last)):
+        return traceback
+    first: TracebackType | None = traceback
+    while first is not None and _is_own(first):
+        first = first.tb_next
+    return first
+
+
+def _is_own(entry: TracebackType) -> bool:
+    return entry.tb_frame.f_code.co_filename.startswith(_PACKAGE)

@@ -11,6 +11,7 @@
 #include "quick_call.h"
 #include "small_buffer.h"
 #include "specialisation.h"
+#include "traceback.h"
 #include "watch.h"
 
 namespace ferrule::python {
@@ -62,7 +63,8 @@ PyObject* call_one(PyObject* specialisation, PyObject* const* args, Py_ssize_t n
 // self._miss(args, kwargs)
 PyObject* call_miss(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
   const PackedArguments packed(args, nargs, kwnames);
-  return packed.ok() ? PyObject_CallMethod(self, "_miss", "OO", packed.positional, packed.named) : nullptr;
+  if (!packed.ok()) return nullptr;
+  return with_shown_traceback(PyObject_CallMethod(self, "_miss", "OO", packed.positional, packed.named));
 }
 
 [[gnu::noinline]] PyObject* call_others(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames,

@@ -1,6 +1,7 @@
 #include "watch.h"
 
 #include "packed_arguments.h"
+#include "traceback.h"
 
 namespace ferrule::python {
 
@@ -27,7 +28,7 @@ PyObject* call_watched(PyObject* self, PyObject* const* args, Py_ssize_t nargs, 
   if (hooks == nullptr) return nullptr;
   PyObject* result = PyObject_CallMethod(hooks, "call", "OOO", self, packed.positional, packed.named);
   Py_DECREF(hooks);
-  return result;
+  return with_shown_traceback(result);
 }
 
 bool add_watch_function(PyObject* module) { return PyModule_AddFunctions(module, watch_methods) == 0; }
