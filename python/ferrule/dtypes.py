@@ -62,6 +62,8 @@ def symbol(name: str) -> SizeExpression:
     >>> str(2 * n + 1)
     '(2 * (N)) + 1'
     """
+    if not isinstance(name, str):
+        raise UserTypeError(f"The name of a size is a text, got {name!r}.")
     if not name.isidentifier():
         raise UserValueError(f"'{name}' is no name of a size; use letters, digits and underscores.")
     return SizeExpression(name)
@@ -115,6 +117,8 @@ def _extent(item: Any) -> str:
     if isinstance(item, (str, SizeExpression)):
         return str(item)
     try:
+        if isinstance(item, bool):
+            raise TypeError
         return str(operator.index(item))
     except TypeError:
         raise UserTypeError(

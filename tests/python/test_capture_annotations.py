@@ -104,6 +104,47 @@ def test_is_annotated():
     assert is_annotated(add) and not is_annotated(plain)
 
 
+def test_an_int_argument_has_the_value_of_the_size_of_its_name():
+    def behind(a: fr.float64["2*N"], N: int):  # noqa: N803
+        return a * N
+
+    def before(N: int, a: fr.float64["2*N"]):  # noqa: N803
+        return a * N
+
+    assert capture_annotated(behind).program.guards == ["a.shape[0] == 2*N"]
+    assert capture_annotated(before).program.guards == []
+
+
+def test_ints_are_smaller_than_sizes_in_general():
+    def part(a: fr.float64["N"], n: int = 3):
+        return a[:n], a[n]
+
+    def whole(a: fr.float64["N"], b: fr.float64["M"], M: int):  # noqa: N803
+        return a[:M] + b
+
+    assert capture_annotated(part).program.guards == ["0 <= n", "n <= N", "n < N"]
+    assert capture_annotated(whole).program.guards == ["b.shape[0] == M", "N <= M", "N == M"]
+
+
+def test_names_that_are_static_are_arguments():
+    def f(a: fr.float64["N"]):
+        return a
+
+    with pytest.raises(TypeError, match=r"'zz' is static, but no argument of f\(\)\."):
+        capture_annotated(f, Options(static=("zz",)))
+
+
+@pytest.mark.parametrize("extent", [True, np.True_, None, slice(1, 2), 2.0])
+def test_what_is_no_extent(extent):
+    with pytest.raises(TypeError, match="An extent is an int or the text of a size"):
+        fr.float64[extent]
+
+
+def test_what_is_no_name_of_a_size():
+    with pytest.raises(TypeError, match="The name of a size is a text, got 3."):
+        fr.symbol(3)
+
+
 def test_a_static_demand_cannot_be_met():
     def f(a: fr.float64["N"], axis: int):
         return a.sum(axis=axis)

@@ -7,7 +7,7 @@ import inspect
 import re
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,8 @@ from ferrule import errors as public
 from ferrule.dtypes import ArrayType, ElementType, resolve, signature_of
 
 from . import errors
-from .function import Captured, Options, new_trace, trace_function
+from .decide import is_equal
+from .function import Captured, Options, check_static, new_trace, trace_function
 from .operands import check_dtype
 from .signature import LAYOUTS, ArgumentInfo, literal_text, static_text
 from .trace import Trace
@@ -38,10 +39,12 @@ def capture_annotated(fn: Callable[..., Any], options: Options | None = None) ->
         trace = new_trace(fn, options)
         trace.annotated = True
         with trace.entered():
-            declared = _Declaration(trace)
+            parameters = signature_of(fn).parameters
+            check_static(fn, options.static, parameters)
+            declared = _Declaration(trace, _names_of_sizes(parameters.values()))
             positional: list[Any] = []
             named: dict[str, Any] = {}
-            for parameter in signature_of(fn).parameters.values():
+            for parameter in parameters.values():
                 stand_in = declared.add(fn, parameter, parameter.name in options.static)
                 if parameter.kind == parameter.KEYWORD_ONLY:
                     named[parameter.name] = stand_in
@@ -64,13 +67,21 @@ def _default_text(default: Any) -> str | None:
     return repr(default)
 
 
+def _names_of_sizes(parameters: Iterable[inspect.Parameter]) -> set[str]:
+    kinds = [resolve(parameter.annotation) for parameter in parameters]
+    texts = [text for kind in kinds if isinstance(kind, ArrayType) for text in kind.extents]
+    return {name for text in texts for name in _NAME.findall(text)}
+
+
 class _Declaration:
     """Declares annotated parameters in order; a name of a size means one symbol throughout."""
 
-    def __init__(self, trace: Any) -> None:
+    def __init__(self, trace: Any, names: set[str]) -> None:
         self.trace: Trace = trace
+        self.names = names  # of all sizes
         self.arguments = trace.arguments
         self.sizes: dict[str, int] = {}
+        self.first_uses: dict[str, str] = {}  # by the name of a size: the extent that it was met in
 
     def add(self, fn: Callable[..., Any], parameter: inspect.Parameter, static: bool) -> Any:
         """Declares one parameter; returns its stand-in."""
@@ -111,8 +122,15 @@ class _Declaration:
         if kind is int:
             builder.scalar_argument(name, "int64", True)
             symbol = builder.argument_symbol(index)
-            self.trace.general[symbol] = _GENERAL_INTS[len(self.trace.general) % len(_GENERAL_INTS)]
-            self.sizes.setdefault(name, symbol)
+            if name in self.names:
+                self._set_general(symbol)
+            else:
+                self.trace.general[symbol] = _GENERAL_INTS[len(self.trace.general) % len(_GENERAL_INTS)]
+            size = self.sizes.setdefault(name, symbol)
+            if size != symbol:  # an array before this argument has the size already
+                self.trace.sample[symbol] = self.trace.sample[size]
+                self.trace.pair_texts[frozenset((symbol, size))] = self.first_uses[name]
+                is_equal(ir.Expr.symbol(symbol), ir.Expr.symbol(size))
             info = ArgumentInfo(
                 name, "scalar", index, np.dtype(np.int64), weak=True, keyword_only=keyword_only
             )
@@ -135,7 +153,7 @@ class _Declaration:
         trace = self.trace
         check_dtype(kind.dtype, f"the argument '{name}' of dtype")
         order = kind.order or trace.options.order or "C"
-        extents = [self._extent(name, text) for text in kind.extents]
+        extents = [self._extent(name, axis, text) for axis, text in enumerate(kind.extents)]
         rank = len(extents)
         strides: list[ir.Expr] = []
         inner = rank - 1 if order == "inner" else 0
@@ -158,13 +176,13 @@ class _Declaration:
         info = ArgumentInfo(name, "array", index, kind.dtype, rank, order, inner, keyword_only=keyword_only)
         return Array(storage, extents, kind.dtype), info
 
-    def _extent(self, name: str, text: str) -> ir.Expr:
+    def _extent(self, name: str, axis: int, text: str) -> ir.Expr:
         for size in _NAME.findall(text):
             if size not in self.sizes and size not in ("min", "max"):
                 symbol = self.trace.symbol(size, ir.SymbolKind.Extent, True)
                 self.sizes[size] = symbol
-            if size in self.sizes and self.sizes[size] not in self.trace.sample:
-                self._set_general(self.sizes[size])
+                self.first_uses[size] = f"{name}.shape[{axis}] == {text}"
+                self._set_general(symbol)
         try:
             extent = ir.Expr.parse(text, self.trace.builder.symbols())
         except public.UserError as error:

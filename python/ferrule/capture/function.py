@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinMethodType
 from typing import Any
@@ -155,17 +155,25 @@ def capture(
     with boundary:
         bound = bind(fn, args, kwargs)
         boundary.arguments = bound.arguments
-        unknown = set(options.static) - set(bound.arguments)
-        if unknown:
+        if options.order is not None:
             raise public.UserTypeError(
-                f"'{sorted(unknown)[0]}' is static, but no argument of {fn.__name__}()."
+                f"'order' is the layout of annotated arrays, and {fn.__name__}() has none. Leave it out, or annotate an array"
+                ' such as a: fr.float64["N", "M"].'
             )
+        check_static(fn, options.static, bound.arguments)
         given = {*inspect.signature(fn).bind(*args, **kwargs).arguments}
         while True:
             try:
                 return _once(fn, bound, given, options, found, started)
             except _Restart as restart:
                 found.append(restart.found)
+
+
+def check_static(fn: Callable[..., Any], static: Iterable[str], names: Iterable[str]) -> None:
+    """UserTypeError where a name that is static is none of the function's arguments."""
+    unknown = {*static} - {*names}
+    if unknown:
+        raise public.UserTypeError(f"'{min(unknown)}' is static, but no argument of {fn.__name__}().")
 
 
 def _once(
@@ -231,7 +239,10 @@ def trace_function(
     except errors.Abort as abort:
         raise errors.unsupported_at(errors.return_place(fn.__code__), str(abort.error)) from None
     for condition in strongest(trace.guards):
-        builder.guard(condition, trace.text(condition), _compares_sources(condition))
+        text = trace.text(condition)
+        if of_sources := _compares_sources(condition):
+            text = trace.pair_texts.get(frozenset((condition.left.as_symbol, condition.right.as_symbol)), text)
+        builder.guard(condition, text, of_sources)
     sample = {builder.symbols().name(symbol): number for symbol, number in trace.sample.items()}
     return Captured(
         program=builder.finish(),

@@ -33,6 +33,7 @@ class Trace:
         ] = {}  # ahead of time: values of int arguments where the program has to know
         self.beside_sample = 0  # depth of sides of branches that the sample does not take
         self.guards: list[ir.Condition] = []
+        self.pair_texts: dict[frozenset[int], str] = {}  # how messages say that two symbols are equal
         self.globals_read: dict[tuple[int, str], tuple[Any, str, Any]] = {}
         self.paths: dict[int, tuple[Any, Any]] = {}
         self.constants: dict[int, tuple[Any, Any]] = {}
