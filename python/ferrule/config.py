@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ferrule.errors import UserTypeError, UserValueError
+from ferrule.errors import Unsupported, UserTypeError, UserValueError
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,9 @@ SETTINGS: Mapping[str, Setting] = {
     "time": Setting(False, _flag, "print the time of each stage of each compilation on stderr"),
 }
 
+# Values that settings will have.
+_PLANNED: Mapping[str, tuple[Any, ...]] = {"target": ("reference",)}
+
 # Numbers that may be None.
 OPTIONAL = ("cache_limit",)
 
@@ -109,6 +112,8 @@ def _require(name: str) -> Setting:
 def validate(name: str, value: Any) -> Any:
     """Return the value of a setting if it may have it, else raise UserTypeError or UserValueError."""
     setting = _require(name)
+    if value in _PLANNED.get(name, ()):
+        raise Unsupported(f"'{name}' is {value!r}, which is not supported yet; use {setting.default!r}.")
     if setting.choices and value not in setting.choices:
         choices = ", ".join(map(repr, setting.choices))
         raise UserValueError(f"'{name}' is {value!r}, but must be one of {choices}.")
@@ -154,8 +159,8 @@ def setting(name: str, argument: Any = None) -> Any:
     if text is not None:
         try:
             return validate(name, known.read(text))
-        except UserValueError as error:
-            raise UserValueError(f"FERRULE_{name.upper()}: {error}") from None
+        except (UserValueError, Unsupported) as error:
+            raise type(error)(f"FERRULE_{name.upper()}: {error}") from None
     return known.default
 
 

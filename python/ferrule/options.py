@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from ferrule.config import setting, validate
@@ -29,16 +30,10 @@ class Options:
         check: bool | None,
         compile: str = "sync",
     ) -> None:
-        names = (static,) if isinstance(static, str) else tuple(static)
-        for name in names:
-            if not isinstance(name, str):
-                raise UserTypeError(f"'static' holds {name!r}, but must hold names of arguments.")
+        names = _names(static)
         if order not in _ORDERS:
             raise UserValueError(f"'order' is {order!r}, but must be one of 'C', 'F', 'inner', 'any'.")
-        if num_threads not in (None, 1):
-            raise Unsupported(
-                f"'num_threads' is {num_threads!r}: emitted code runs on one thread for now; use None or 1."
-            )
+        _check_threads(num_threads)
         given = {
             "target": target,
             "bounds_check": bounds_check,
@@ -94,6 +89,29 @@ class Options:
     def text(self) -> str:
         """The same as one text, for the key of a warm record."""
         return repr((self.static, self.order, self.value("bounds_check"), self.value("strict_scalars")))
+
+
+def _names(static: Any) -> tuple[str, ...]:
+    if isinstance(static, str):
+        return (static,)
+    if not isinstance(static, Iterable):
+        raise UserTypeError(f"'static' is {static!r}, but must be the name of an argument, or several.")
+    names = tuple(static)
+    for name in names:
+        if not isinstance(name, str):
+            raise UserTypeError(f"'static' holds {name!r}, but must hold names of arguments.")
+    return names
+
+
+def _check_threads(number: Any) -> None:
+    if number is None:
+        return
+    if type(number) is not int:
+        raise UserTypeError(f"'num_threads' is {number!r}, but must be an int or None.")
+    if number < 1:
+        raise UserValueError(f"'num_threads' is {number}, but must be at least 1.")
+    if number > 1:
+        raise Unsupported(f"'num_threads' is {number}: emitted code runs on one thread for now; use None or 1.")
 
 
 def _from_json(text: str) -> Options:

@@ -217,7 +217,9 @@ class Specialised(_rt.FunctionBase):
         if made < self._options.value("recompile_limit"):
             return
         why = "; ".join(f"{i}: {text}" for i, text in enumerate(reasons.sentences([*self._origins.values()])))
-        text = f"'{self.__name__}' has {made} specialisations, which is its recompile_limit. Why each was made: {why}."
+        text = f"'{self.__name__}' has {made} specialisations, which is its recompile_limit."
+        if made:
+            text += f" Why each was made: {why}."
         if self._options.value("on_recompile_limit") == "error":
             raise UserRuntimeError(text)
         if not self._warned_limit:
