@@ -119,11 +119,7 @@ def test_ints_are_smaller_than_sizes_in_general():
     def part(a: fr.float64["N"], n: int = 3):
         return a[:n], a[n]
 
-    def whole(a: fr.float64["N"], b: fr.float64["M"], M: int):  # noqa: N803
-        return a[:M] + b
-
     assert capture_annotated(part).program.guards == ["0 <= n", "n <= N", "n < N"]
-    assert capture_annotated(whole).program.guards == ["b.shape[0] == M", "N <= M", "N == M"]
 
 
 def test_names_that_are_static_are_arguments():
@@ -141,7 +137,7 @@ def test_what_is_no_extent(extent):
 
 
 def test_what_is_no_name_of_a_size():
-    with pytest.raises(TypeError, match="The name of a size is a text, got 3."):
+    with pytest.raises(TypeError, match=r"The name of a size is a text, got 3\."):
         fr.symbol(3)
 
 

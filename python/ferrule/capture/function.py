@@ -241,7 +241,9 @@ def trace_function(
     for condition in strongest(trace.guards):
         text = trace.text(condition)
         if of_sources := _compares_sources(condition):
-            text = trace.pair_texts.get(frozenset((condition.left.as_symbol, condition.right.as_symbol)), text)
+            text = trace.pair_texts.get(
+                frozenset((condition.left.as_symbol, condition.right.as_symbol)), text
+            )
         builder.guard(condition, text, of_sources)
     sample = {builder.symbols().name(symbol): number for symbol, number in trace.sample.items()}
     return Captured(
