@@ -47,16 +47,36 @@ def compare(name: str, expected: Any, actual: Any, plain: Any, native: Any) -> N
 
 
 def _compare(name: str, where: str, expected: Any, actual: Any) -> None:
-    if isinstance(expected, tuple) and isinstance(actual, tuple) and len(expected) == len(actual):
+    if _kind(expected) != _kind(actual):
+        raise UserRuntimeError(f"'{name}': {where} is {_kind(actual)}, NumPy gives {_kind(expected)}.")
+    if isinstance(expected, (tuple, list)):
+        _compare_sizes(name, where, len(expected), len(actual))
         for index, (left, right) in enumerate(zip(expected, actual, strict=True)):
             _compare(name, f"{where}[{index}]", left, right)
-        return
-    if not isinstance(expected, (np.ndarray, np.generic, int, float)):
-        if type(expected) is not type(actual):
-            raise UserRuntimeError(
-                f"'{name}': {where} is {type(actual).__name__}, NumPy gives {type(expected).__name__}."
-            )
-        return
+    elif isinstance(expected, dict):
+        if [*expected] != [*actual]:
+            raise UserRuntimeError(f"'{name}': {where} has the keys {[*actual]}, NumPy gives {[*expected]}.")
+        for key in expected:
+            _compare(name, f"{where}[{key!r}]", expected[key], actual[key])
+    elif isinstance(expected, (np.ndarray, np.generic, bool, int, float, complex)):
+        _compare_numbers(name, where, expected, actual)
+    elif expected is not actual and bool(expected != actual):
+        raise UserRuntimeError(f"'{name}': {where} is {actual!r}, NumPy gives {expected!r}.")
+
+
+def _kind(value: Any) -> str:
+    """What a value is, but for dtype and shape: an array, a number of NumPy's, or its type."""
+    if isinstance(value, np.ndarray):
+        return "an array"
+    return "a number of NumPy's" if isinstance(value, np.generic) else type(value).__name__
+
+
+def _compare_sizes(name: str, where: str, expected: int, actual: int) -> None:
+    if expected != actual:
+        raise UserRuntimeError(f"'{name}': {where} has {actual} items, NumPy gives {expected}.")
+
+
+def _compare_numbers(name: str, where: str, expected: Any, actual: Any) -> None:
     left, right = np.asarray(expected), np.asarray(actual)
     if left.shape != right.shape or left.dtype != right.dtype:
         raise UserRuntimeError(

@@ -92,7 +92,7 @@ _PLANNED: Mapping[str, tuple[Any, ...]] = {"target": ("reference",)}
 OPTIONAL = ("cache_limit",)
 
 # Settings that a call asks for. It only does while somebody has set one.
-WATCHED = ("do_not_execute", "profile")
+WATCHED = ("check", "do_not_execute", "profile")
 
 _overrides: contextvars.ContextVar[Mapping[str, Any]] = contextvars.ContextVar(
     "ferrule_config", default=types.MappingProxyType({})
@@ -149,12 +149,16 @@ def _text(name: str, value: Any, default: str | None) -> str | None:
 
 def setting(name: str, argument: Any = None) -> Any:
     """Value of a setting: the argument unless it is None, then the innermost `config`, FERRULE_<NAME>, the default."""
-    known = _require(name)
+    _require(name)
     if argument is not None:
         return validate(name, argument)
     overrides = _overrides.get()
-    if name in overrides:
-        return overrides[name]
+    return overrides[name] if name in overrides else from_outside(name)
+
+
+def from_outside(name: str) -> Any:
+    """Value of a setting outside of every `config`: FERRULE_<NAME>, the default."""
+    known = _require(name)
     text = os.environ.get(f"FERRULE_{name.upper()}")
     if text is not None:
         try:

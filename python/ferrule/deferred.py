@@ -84,5 +84,5 @@ def miss(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> A
                 raise error
             finally:
                 del error, pending  # whose traceback has this frame
-        function._fall_back(str(error))
+        function._fall_back(args, kwargs, str(error))
     return function._fn(*args, **kwargs)

@@ -9,6 +9,7 @@ import os
 import pickle
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ferrule import _rt, by_value, carried, reasons
@@ -17,7 +18,9 @@ from ferrule.config import setting
 from ferrule.errors import Unsupported, UserTypeError, warn
 from ferrule.foreign import as_ndarrays, with_originals
 from ferrule.kernel import Kernel
+from ferrule.kinds import argument_kinds
 from ferrule.options import Options
+from ferrule.session import BuildSettings
 from ferrule.specialise import Specialised
 
 if TYPE_CHECKING:
@@ -30,7 +33,7 @@ class Function(Specialised):
     Behaves as the plain function to `inspect`, as a method and to `functools`; `__wrapped__` is the plain function.
     """
 
-    __slots__ = ("_fallback_reason", "_inner")
+    __slots__ = ("_fallbacks", "_inner")
     __name__: str
     __qualname__: str
 
@@ -42,39 +45,41 @@ class Function(Specialised):
         if not inspect.isfunction(fn):
             raise UserTypeError(f"A program is made from a Python function, got {type(fn).__name__}.")
         super().__init__(fn, options)
-        self._fallback_reason: str | None = None
-        # A checked function has no specialisations of its own, so that every call comes to _miss.
-        self._inner: Function | None = (
-            Function(fn, options.without_check()) if options.value("check") else None
-        )
+        self._fallbacks: dict[str, str] = {}  # why calls run as Python, by the kinds of their arguments
+        # A checked function has no specialisations of its own, so that every call comes to _miss. `config` checks others.
+        self._inner: Function | None = Function(fn, options.without_check()) if options.is_checked() else None
         functools.update_wrapper(self, fn)
         if options.compile == "async":
             importlib.import_module("ferrule.deferred")  # not to be paid by the first call
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if self._fallback_reason is not None:
+        if self._fallbacks and self._runs_as_python(args, kwargs):
             return self._fn(*args, **kwargs)
         if self._options.compile == "async" and self._inner is None:
             return sys.modules["ferrule.deferred"].miss(self, args, kwargs)
         return self._miss_now(args, kwargs)
 
     def _miss_now(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        # The arrays live until their originals are put back, which are known by the ids of the arrays.
-        arrays, named, originals = as_ndarrays(self._fn, args, kwargs)
         if self._inner is not None:
-            return with_originals(self._checked(self._inner, arrays, named), originals)
-        with self._lock:
-            try:
+            native = self._inner._call_unwatched
+            return (
+                self._checked(native, args, kwargs)
+                if self._options.value("check")
+                else native(*args, **kwargs)
+            )
+        try:
+            # The arrays live until their originals are put back, which are known by the ids of the arrays.
+            arrays, named, originals = as_ndarrays(self._fn, args, kwargs)
+            with self._lock:
                 index = self._find_or_make(arrays, named)
                 self._place(index)
-            except Unsupported as error:
-                if self._options.value("fallback") != "python":
-                    raise
-                self._fall_back(str(error))
-                index = None
-        if index is None:
-            return self._fn(*args, **kwargs)
-        return with_originals(self._call(index, arrays, named), originals)
+        except Unsupported as error:
+            if self._options.value("fallback") != "python":
+                raise
+            self._fall_back(args, kwargs, str(error))
+        else:
+            return with_originals(self._call(index, arrays, named), originals)
+        return self._fn(*args, **kwargs)
 
     def _place(self, index: int) -> None:
         """Put the files of a specialisation where the settings want them."""
@@ -96,14 +101,22 @@ class Function(Specialised):
         with inner._lock:
             inner._find_or_make(arrays, named)
 
-    def _fall_back(self, reason: str) -> None:
-        self._fallback_reason = reason
-        warn(f"'{self.__name__}' runs as Python: {reason}")
+    def _runs_as_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether such a call has met something Unsupported before. After many kinds of calls have, all are taken to."""
+        many = len(self._fallbacks) >= self._options.value("recompile_limit")
+        return many or argument_kinds(args, kwargs) in self._fallbacks
+
+    def _fall_back(self, args: tuple[Any, ...], kwargs: dict[str, Any], reason: str) -> None:
+        is_new = reason not in self._fallbacks.values()
+        self._fallbacks[argument_kinds(args, kwargs)] = reason
+        if is_new:
+            warn(f"'{self.__name__}' runs as Python: {reason}")
 
     def compile(
         self,
         *sample: Any,
         target: str | None = None,
+        build: str | None = None,
         adapter: str | None = None,
         folder: str | os.PathLike[str] | None = None,
         folder_mode: str | None = None,
@@ -114,7 +127,8 @@ class Function(Specialised):
     ) -> Artifact:
         """The artifact for a sample of arguments; without one, for the annotations. Nothing is run.
 
-        It is compiled as options and configuration say now; calls keep the specialisations that were made for them before.
+        It is compiled as options and configuration say now, but for target and build ('release', 'debug') where they are
+        given; calls keep the specialisations that were made for them before.
         adapter: 'module:qualname' of a callable that `Artifact.load` gives the kernel to, and whose result it returns.
         folder, or folder_mode with the setting build_folder: where the files are also put for others to find, see
         docs/folders.md, with what name_collision, reuse_loaded and layout do there. An argument of the function with the
@@ -126,24 +140,25 @@ class Function(Specialised):
         from ferrule import placement
 
         how = placement.placing(folder, folder_mode, name_collision, reuse_loaded, layout)
-        artifact = (self._inner or self)._compile(sample, sample_kw, target, adapter)
+        artifact = (self._inner or self)._compile(sample, sample_kw, target, adapter, build)
         return artifact if how is None else placement.placed(artifact, how)
 
     def _compile(
-        self, sample: tuple[Any, ...], sample_kw: dict[str, Any], target: str | None, adapter: str | None
+        self,
+        sample: tuple[Any, ...],
+        sample_kw: dict[str, Any],
+        target: str | None,
+        adapter: str | None,
+        build: str | None = None,
     ) -> Artifact:
-        own_target = self._options.value("target")
-        is_own = adapter is None and target in (None, own_target)
+        own = BuildSettings.current(self._options.value("target"))
+        settings = replace(own, target=setting("target", target or own.target), mode=setting("build", build))
+        is_own = adapter is None and settings == own
         with self._lock:
             if self._is_annotated():
                 if sample or sample_kw:
                     raise UserTypeError(f"'{self.__name__}' is annotated, so compile() takes no sample.")
-                if is_own:
-                    return self._artifact_for((), {})
-                from ferrule import capture
-
-                captured = capture.capture_annotated(self._fn, self._options.for_capture())
-                return self._compile_only(captured, target or own_target, adapter)
+                return self._artifact_for((), {}) if is_own else self._compile_only((), {}, settings, adapter)
             sample, sample_kw, _ = as_ndarrays(self._fn, sample, sample_kw)
             if not sample and not sample_kw and inspect.signature(self._fn).parameters:
                 raise UserTypeError(
@@ -152,13 +167,7 @@ class Function(Specialised):
                 )
             if is_own:
                 return self._artifact_for(sample, sample_kw)
-            from ferrule import capture
-
-            return self._compile_only(
-                capture.capture(self._fn, sample, sample_kw, self._options.for_capture()),
-                target or own_target,
-                adapter,
-            )
+            return self._compile_only(sample, sample_kw, settings, adapter)
 
     def compile_async(
         self, *sample: Any, target: str | None = None, executor: Executor | None = None, **sample_kw: Any
@@ -220,9 +229,11 @@ class Function(Specialised):
         """Why each specialisation exists and what the schedule did with it, or why the function runs as Python."""
         if self._inner is not None:
             return self._inner.explain()
-        if self._fallback_reason is not None:
-            return f"'{self.__name__}' runs as Python: {self._fallback_reason}"
         parts = [
+            f"'{self.__name__}' runs as Python for {kinds or 'no arguments'}: {reason}"
+            for kinds, reason in self._fallbacks.items()
+        ]
+        parts += [
             f"specialisation {index} for {origin.call}\n{kernel.explain()}"
             for index, (origin, kernel) in enumerate(
                 zip(self._origins.values(), self.specialisations, strict=True)
@@ -238,15 +249,22 @@ class Function(Specialised):
         """
         return reasons.sentences([*(self._inner or self)._origins.values()])
 
-    def _checked(self, inner: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call where the configuration asks for checks, which the function's own option may forbid or make itself."""
+        if self._inner is not None or not self._options.value("check"):
+            return self._call_unwatched(*args, **kwargs)
+        return self._checked(self._call_unwatched, args, kwargs)
+
+    def _checked(self, native: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """check=True: NumPy runs on copies, then the native code on the arguments; both must agree."""
         from ferrule.checking import compare, copies
 
-        plain_args, plain_kwargs = copies(args, kwargs)
+        arrays, named, originals = as_ndarrays(self._fn, args, kwargs)
+        plain_args, plain_kwargs = copies(arrays, named)
         expected = self._fn(*plain_args, **plain_kwargs)
-        actual = inner(*args, **kwargs)
-        compare(self.__name__, expected, actual, (plain_args, plain_kwargs), (args, kwargs))
-        return actual
+        actual = native(*arrays, **named)
+        compare(self.__name__, expected, actual, (plain_args, plain_kwargs), (arrays, named))
+        return with_originals(actual, originals)
 
     def __copy__(self) -> Function:
         return self

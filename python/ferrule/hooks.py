@@ -1,6 +1,7 @@
 """What happens around calls and compilations: hooks, profiling and calls that only check their arguments.
 
-While nobody has registered a hook or set one of the settings `profile` and `do_not_execute`, a call takes none of this.
+While nobody has registered a hook or set one of the settings `check`, `profile` and `do_not_execute`, a call takes none of
+this.
 """
 
 from __future__ import annotations
@@ -147,12 +148,18 @@ def call(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             callee._check(*args, **kwargs)
             return None
         if not setting("profile"):
-            return callee._call_unwatched(*args, **kwargs)
+            return _run(callee, args, kwargs)
         start = time.perf_counter()
         try:
-            return callee._call_unwatched(*args, **kwargs)
+            return _run(callee, args, kwargs)
         finally:
             _record(str(getattr(callee, "name", None) or callee.__name__), time.perf_counter() - start)
+
+
+def _run(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if isinstance(callee, _rt.FunctionBase) and setting("check"):
+        return callee._call_checked(args, kwargs)  # type: ignore[attr-defined]
+    return callee._call_unwatched(*args, **kwargs)
 
 
 def _record(name: str, seconds: float) -> None:

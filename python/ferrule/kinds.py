@@ -41,7 +41,8 @@ def _kind(value: Any) -> str:
     try:
         return warm.value_text(value)
     except warm.Unrecordable:
-        return warm.qualified(type(value))
+        text = warm.qualified(type(value))
+        return f"{text}[{value.dtype}]" if hasattr(value, "dtype") else text  # another library's array
 
 
 def _share_memory(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any]) -> bool:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from ferrule.config import setting, validate
+from ferrule.config import from_outside, setting, validate
 from ferrule.errors import Unsupported, UserTypeError, UserValueError
 
 _ORDERS = (None, "C", "F", "inner", "any")
@@ -58,6 +58,11 @@ class Options:
     def value(self, name: str) -> Any:
         """An option as argument, configuration, environment or default give it now."""
         return setting(name, self._given[name])
+
+    def is_checked(self) -> bool:
+        """Whether every call is compared with NumPy: by the argument, or where it leaves that open by the environment."""
+        given = self._given["check"]
+        return bool(from_outside("check") if given is None else given)
 
     def without_check(self) -> Options:
         """The same options with check=False; what is compared must be compiled."""
@@ -111,7 +116,9 @@ def _check_threads(number: Any) -> None:
     if number < 1:
         raise UserValueError(f"'num_threads' is {number}, but must be at least 1.")
     if number > 1:
-        raise Unsupported(f"'num_threads' is {number}: emitted code runs on one thread for now; use None or 1.")
+        raise Unsupported(
+            f"'num_threads' is {number}: emitted code runs on one thread for now; use None or 1."
+        )
 
 
 def _from_json(text: str) -> Options:

@@ -14,7 +14,7 @@ from ferrule import _rt, carried, collector, reasons, session, warm
 from ferrule.artifact import Artifact
 from ferrule.builds import Build
 from ferrule.carried import Carried
-from ferrule.config import setting, validate
+from ferrule.config import setting
 from ferrule.dtypes import is_annotated
 from ferrule.errors import UserRuntimeError, UserValueError, warn
 from ferrule.kernel import Kernel
@@ -322,13 +322,14 @@ class Specialised(_rt.FunctionBase):
                 spent.capture += captured.seconds
         return captured, overlapping
 
-    def _built(self, captured: Any, settings: BuildSettings, spent: Spent) -> Any:
+    def _built(self, captured: Any, settings: BuildSettings, spent: Spent, adapter: str | None = None) -> Any:
         return session.compile_program(
             captured.program,
             settings,
             spent,
             strict_scalars=self._options.value("strict_scalars"),
             alias_version=self._is_annotated(),
+            adapter=adapter,
         )
 
     def _capture(
@@ -462,15 +463,12 @@ class Specialised(_rt.FunctionBase):
         self._finish(spent)
         return index
 
-    def _compile_only(self, captured: Any, target: str, adapter: str | None) -> Artifact:
+    def _compile_only(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: BuildSettings, adapter: str | None
+    ) -> Artifact:
+        """What such a call would run, built with other settings, or for an adapter; calls know nothing of it."""
         spent = Spent()
-        value = session.compile_program(
-            captured.program,
-            BuildSettings.current(validate("target", target)),
-            spent,
-            strict_scalars=self._options.value("strict_scalars"),
-            alias_version=True,
-            adapter=adapter,
-        )
+        captured, _ = self._captured(args, kwargs, settings, spent)
+        value = self._built(captured, settings, spent, adapter)
         self._spent.add(spent)
         return Artifact(value, tuple(session.site_table(captured.program.sites)))

@@ -128,6 +128,64 @@ def test_fallback_runs_python_once_warned() -> None:
     assert "runs as Python" in program.explain()
 
 
+def test_fallback_is_for_the_kinds_of_arguments_that_are_unsupported() -> None:
+    program = fr.program(fallback="python")(double)
+    program(np.ones(2))
+    with pytest.warns(RuntimeWarning, match="runs as Python: .*'complex128' is not supported") as caught:
+        for _ in range(2):
+            np.testing.assert_array_equal(program(np.ones(2) * 1j), np.full(2, 2j))
+    assert len(caught) == 1
+    program(np.ones(2, np.float32))
+    program(np.ones(3))
+    assert len(program.specialisations) == 2
+    told = program.explain().split("\n")
+    assert told[0].startswith("'double' runs as Python for <c16[1]C: ") and "complex128" in told[0]
+    assert "specialisation 1 for <f4[1]C" in told
+
+
+def test_each_reason_for_a_fallback_is_told_once() -> None:
+    program = fr.program(fallback="python", recompile_limit=3)(double)
+    with pytest.warns(RuntimeWarning) as caught:
+        for dtype in ("c8", "c16", "c8", "f2", "c16"):
+            program(np.ones(2, dtype))
+    assert len(caught) == 3
+    # After so many kinds every other one is taken to be unsupported too.
+    program(np.ones(2))
+    assert program.specialisations == []
+
+
+def test_fallback_of_other_libraries_arrays_goes_by_their_dtype() -> None:
+    class Foreign:
+        def __init__(self, array: Any) -> None:
+            self.array, self.dtype = array, array.dtype
+            self.__array_interface__ = array.__array_interface__
+
+        def __mul__(self, other: Any) -> str:
+            return "Python's"
+
+    program = fr.program(fallback="python")(double)
+    with pytest.warns(RuntimeWarning, match="complex64"):
+        assert program(Foreign(np.ones(2, np.complex64))) == "Python's"
+    np.testing.assert_array_equal(program(Foreign(np.ones(2))), np.full(2, 2.0))
+
+
+def test_only_what_is_unsupported_falls_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ferrule import session
+
+    monkeypatch.setenv("FERRULE_CACHE_DIR", str(tmp_path))  # without a record of it
+    program = fr.program(fallback="python")(double)
+    for kind in (fr.InternalError, fr.BuildError, fr.UserError):
+
+        def fail(*_: Any, kind: Any = kind, **__: Any) -> Any:
+            raise kind("a reason")
+
+        with monkeypatch.context() as context, pytest.raises(kind, match="a reason"):
+            context.setattr(session, "compile_program", fail)
+            program(np.ones(2))
+    np.testing.assert_array_equal(program(np.ones(2)), np.full(2, 2.0))
+    assert "runs as Python" not in program.explain()
+
+
 def test_check_compares_every_call() -> None:
     program = fr.program(check=True)(double)
     for n in (3, 4):

@@ -107,3 +107,15 @@ def test_nor_what_was_compiled_before_a_variable_changed() -> None:
     np.testing.assert_array_equal(second.load()(X), X * 5.0)
     change(2.0)
     assert program.compile() == first and len(program.specialisations) == 1
+
+
+@pytest.mark.parametrize("function", SAMPLES, ids=lambda each: each.__name__)
+def test_a_build_for_a_debugger_is_asked_for_at_the_compilation(function: Any) -> None:
+    program, sample = fr.program(function), SAMPLES[function]
+    release, debug = program.compile(*sample), program.compile(*sample, build="debug")
+    assert debug != release == program.compile(*sample, build="release")
+    with fr.config(build="debug"):
+        assert debug == program.compile(*sample)
+        assert release == program.compile(*sample, build="release")
+    with pytest.raises(ValueError, match="'build' is 'fast', but must be one of 'release', 'debug'"):
+        program.compile(*sample, build="fast")
