@@ -34,8 +34,9 @@ bool make_late_checks(const CallPlan& plan, Frame& frame) {
     if (array.shape == nullptr) continue;  // None
     int64_t value = array.shape[check.axis];
     if (check.stride) {
-      if (value <= 1) continue;
-      value = array.byte_strides[check.axis] / plan.args[static_cast<size_t>(check.arg)].item;
+      const ArgPlan& arg = plan.args[static_cast<size_t>(check.arg)];
+      if (value <= 1 || has_no_elements(arg, array.shape)) continue;
+      value = array.byte_strides[check.axis] / arg.item;
     }
     const Evaluated expected = check.expected.eval(frame.symbols, frame.pointers);
     if (value != expected.value || expected.overflow)

@@ -73,6 +73,11 @@ Piece take(std::vector<Piece>& stack) {
   return piece;
 }
 
+// Whether a piece is '-' and what is to be subtracted instead. Of -N // 2 and -N % 2 the sign is the dividend's.
+bool is_negated(const Piece& piece) {
+  return piece.level >= 2 && piece.text[0] == '-' && piece.text.find_first_of("/%") == std::string::npos;
+}
+
 Piece combine(int64_t op, std::vector<Piece>& stack) {
   const Piece b = take(stack);
   if (op == FR_X_NEG) return {fmt::format("-{}", at_least(b, 3)), 2};
@@ -83,6 +88,8 @@ Piece combine(int64_t op, std::vector<Piece>& stack) {
   if (op == FR_X_SELECT) return {fmt::format("({} if {} else {})", a.text, take(stack).text, b.text), 4};
   const Operator o = operator_of(op);
   if (o.level == 4) return {fmt::format("{}({}, {})", o.sign, a.text, b.text), 4};
+  if (const bool adds = o.level == 1 && o.sign[1] == '+'; adds && is_negated(b))
+    return {at_least(a, 1) + " - " + b.text.substr(1), 1};
   const int left = o.level == 3 || o.level == 0 ? o.level + 1 : o.level;
   return {at_least(a, left) + o.sign + at_least(b, o.level == 3 ? 3 : o.level + 1), o.level};
 }

@@ -471,3 +471,24 @@ def test_empty_arrays(shape: tuple[int, ...], dtype: str) -> None:
         for mine, numpys in zip(native(x, y), both(x, y), strict=True):
             np.testing.assert_array_equal(mine, numpys, strict=True)
     assert len(native.specialisations) == 1
+
+
+@pytest.mark.parametrize("order", ["C", "F", "inner", "any"])
+def test_arrays_without_elements_have_every_layout(order: str) -> None:
+    def more(a: Any) -> Any:
+        return a + 1.0
+
+    more.__annotations__["a"] = fr.float64(order=order)["N", "M"]
+    program = fr.program(more)
+    wide = np.zeros((6, 8))
+    for a in (
+        wide[:0],
+        wide[:, :0],
+        wide[:0, ::2],
+        wide[::2, ::-3][:, :0],
+        wide.T[:0],
+        wide[:0, 3:][:, ::-1],
+    ):
+        assert program(a).shape == a.shape
+    for a in (wide[:1, :1], wide[::2, ::3][:1, 1:2]):
+        assert program(a).shape == (1, 1)

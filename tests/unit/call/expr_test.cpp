@@ -156,6 +156,11 @@ TEST(PostfixExpr, PrintsAsAPersonWrites) {
   EXPECT_EQ(text({FR_X_SYMBOL, 0, FR_X_SYMBOL, 1, FR_X_CONST, 1, FR_X_SUB, FR_X_SUB}), "N - (M - 1)");
   EXPECT_EQ(text({FR_X_SYMBOL, 0, FR_X_SYMBOL, 1, FR_X_MAX, FR_X_CONST, 2, FR_X_FLOORDIV}), "max(N, M)//2");
   EXPECT_EQ(text({FR_X_SYMBOL, 0, FR_X_NEG, FR_X_CONST, 2, FR_X_POW}), "(-N)**2");
+  EXPECT_EQ(text({FR_X_SYMBOL, 0, FR_X_CONST, -1, FR_X_ADD}), "N - 1");
+  EXPECT_EQ(text({FR_X_SYMBOL, 0, FR_X_CONST, -2, FR_X_SYMBOL, 1, FR_X_MUL, FR_X_ADD}), "N - 2*M");
+  EXPECT_EQ(text({FR_X_SYMBOL, 0, FR_X_SYMBOL, 1, FR_X_NEG, FR_X_ADD}), "N - M");
+  EXPECT_EQ(text({FR_X_CONST, -1, FR_X_SYMBOL, 0, FR_X_ADD}), "-1 + N");
+  EXPECT_EQ(text({FR_X_SYMBOL, 0, FR_X_SYMBOL, 1, FR_X_NEG, FR_X_CONST, 2, FR_X_FLOORDIV, FR_X_ADD}), "N + -M//2");
   EXPECT_EQ(text({FR_X_FARG, 0, FR_X_FCONST, std::bit_cast<int64_t>(0.5), FR_X_FLT}), "x < 0.5");
 }
 
