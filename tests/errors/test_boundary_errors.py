@@ -255,3 +255,59 @@ def test_a_record_whose_place_is_taken_by_a_folder(tmp_path: Path, monkeypatch: 
             assert make()(A)[0] == 42.0
     assert len(caught) <= 1
     assert all(entry.filename == __file__ for entry in caught)
+
+
+@np.errstate(all="raise")
+def raising_helper(a: Any) -> Any:
+    return a / 0
+
+
+@np.errstate(all="ignore")
+def quiet_helper(a: Any) -> Any:
+    return a / 0
+
+
+def with_a_mode(a: Any, mode: str) -> Any:
+    with np.errstate(divide=mode):
+        return a / 0
+
+
+def by_a_decorated_helper(a: Any) -> Any:
+    return raising_helper(a)
+
+
+def by_seterr(a: Any) -> Any:
+    np.seterr(all="ignore")
+    return a / 0
+
+
+@pytest.mark.parametrize(
+    ("fn", "args", "text"),
+    [
+        (with_a_mode, ("raise",), "The setting divide='raise' of np.errstate is not supported"),
+        (with_a_mode, ("call",), "The setting divide='call' of np.errstate is not supported"),
+        (by_a_decorated_helper, (), "The setting divide='raise' of np.errstate is not supported"),
+        (raising_helper, (), "The setting divide='raise' of np.errstate is not supported"),
+        (
+            by_seterr,
+            (),
+            "'np.seterr' is not supported in a program, which runs it at capture alone. Use 'with",
+        ),
+    ],
+)
+def test_what_would_make_numpy_raise_warnings_is_refused(fn: Any, args: Any, text: str) -> None:
+    before = np.geterr()
+    with pytest.raises(Unsupported) as caught:
+        fr.program(fn)(A, *args)
+    assert text in str(caught.value) and str(caught.value).startswith(f"{__file__}:")
+    assert np.geterr() == before
+
+
+@pytest.mark.parametrize("mode", ["ignore", "warn", "print", "log"])
+def test_other_modes_change_nothing(mode: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isinf(fr.program(with_a_mode)(A, mode)).all()
+        assert np.isinf(fr.program(quiet_helper)(A)).all()
+        with np.errstate(all="raise"):  # around the call: warnings are never raised
+            assert np.isinf(fr.program(with_a_mode)(A, mode)).all()

@@ -37,6 +37,7 @@ def apply(name: str, values: Sequence[Any], strong: bool = True) -> Any:
     """An element-wise operation of the table; strong: Python numbers alone give NumPy's scalars, as ufuncs do."""
     trace = Trace.current()
     trace.site()
+    _check_error_state(trace)
     values = [as_array(value) for value in values]
     like = next((dtype for dtype in map(dtype_of, values) if dtype is not None), None)
     if name in _COMPARE:
@@ -101,6 +102,22 @@ def _compare_wide(name: str, values: Sequence[Any], like: np.dtype[Any] | None) 
             return np.bool_(result)
         return Array.of_value(Trace.current().builder.fill(lift(np.bool_(result)), other.dims))
     return None
+
+
+def _check_error_state(trace: Trace) -> None:
+    """Refuses what a decorator such as @np.errstate(all="raise") has set within the program: nothing is ever raised."""
+    state = np.geterr()
+    for kind, mode in state.items():
+        if mode in ("raise", "call") and trace.error_state[kind] != mode:
+            raise refused_error_state(f"{kind}='{mode}'")
+
+
+def refused_error_state(setting: str) -> errors.Abort:
+    """An error to raise for a setting of np.errstate that would make NumPy raise or call."""
+    return errors.unsupported(
+        f"The setting {setting} of np.errstate is not supported: floating-point warnings are never raised.",
+        "Test the result, with np.isfinite for instance.",
+    )
 
 
 def require(fine: Any, message: str, code: ir.ErrorCode) -> None:

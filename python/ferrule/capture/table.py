@@ -300,8 +300,17 @@ def _errstate(**kwargs: Any) -> Any:
     """np.errstate changes nothing: floating-point warnings are never raised."""
     for key, mode in kwargs.items():
         if mode in ("raise", "call"):
-            raise unsupported(f"np.errstate({key}='{mode}')")
+            raise elementwise.refused_error_state(f"{key}='{mode}'")
     return np.errstate(**kwargs)
+
+
+def _refused_setting(name: str, instead: str) -> Handler:
+    def handler(*args: Any, **kwargs: Any) -> Any:
+        raise errors.unsupported(
+            f"'np.{name}' is not supported in a program, which runs it at capture alone.", instead
+        )
+
+    return handler
 
 
 _REDUCTIONS: dict[str, Handler] = {
@@ -363,6 +372,9 @@ def _register() -> None:
     }.items():
         TABLE[function] = _guarded(function, handler)
     TABLE[np.errstate] = _errstate
+    for function in (np.seterr, np.seterrcall, np.setbufsize, np.set_printoptions):
+        instead = "Use 'with np.errstate(...)'." if function is np.seterr else "Call it outside."
+        TABLE[function] = _refused_setting(function.__name__, instead)
     TRACED.update(TABLE)
     TABLE[builtins.id] = _guarded(builtins.id, _refused_builtin("id"))
     for name in sorted(set(np.__all__) - set(np.__numpy_submodules__)):

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 from ferrule import _compiler as ir
 
 from . import errors
@@ -28,10 +30,11 @@ class Trace:
         self.options = options
         self.sample: dict[int, int] = {}
         self.annotated = False
-        self.general: dict[
-            int, int
-        ] = {}  # ahead of time: values of int arguments where the program has to know
+        # Ahead of time: values of int arguments where the program has to know.
+        self.general: dict[int, int] = {}
         self.beside_sample = 0  # depth of sides of branches that the sample does not take
+        # The call's; what the program sets must not raise.
+        self.error_state: dict[str, Any] = {**np.geterr()}
         self.guards: list[ir.Condition] = []
         self.pair_texts: dict[frozenset[int], str] = {}  # how messages say that two symbols are equal
         self.globals_read: dict[tuple[int, str], tuple[Any, str, Any]] = {}
