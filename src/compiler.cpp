@@ -73,8 +73,8 @@ EmittedSource emit_source(const Program& program, const EmitRequest& request) {
   return out;
 }
 
-EmittedSource emit_source(const Signature& signature, const std::string& author_text) {
-  Passes passes(PassOptions{});
+EmittedSource emit_source(const Signature& signature, const std::string& author_text, const PassOptions& options) {
+  Passes passes(options);
   EmittedSource out;
   out.ingredients = program_ingredients(author_text, to_json(signature), "", FERRULE_COMPILER_DIGEST);
   const std::string digest = digest_of(out.ingredients);

@@ -35,6 +35,7 @@ from ferrule.errors import (
 from ferrule.kernel import Kernel
 
 if TYPE_CHECKING:
+    from ferrule.ir import Program, ProgramBuilder, compile_program
     from ferrule.pool import compile_many, compile_source_async
     from ferrule.signature import Arg, AuthorFunction, Return, Signature, Symbol, Workspace
     from ferrule.source import compile_source
@@ -45,6 +46,7 @@ _LATER = {
     **dict.fromkeys(
         ("Arg", "AuthorFunction", "Return", "Signature", "Symbol", "Workspace"), "ferrule.signature"
     ),
+    **dict.fromkeys(("Program", "ProgramBuilder", "compile_program"), "ferrule.ir"),
     "compile_many": "ferrule.pool",
     "compile_source": "ferrule.source",
     "Store": "ferrule.store",
@@ -77,6 +79,8 @@ __all__ = [
     "IncompatibleArtifact",
     "InternalError",
     "Kernel",
+    "Program",
+    "ProgramBuilder",
     "Return",
     "Signature",
     "Store",
@@ -87,6 +91,7 @@ __all__ = [
     "asarray",
     "bool_",
     "compile_many",
+    "compile_program",
     "compile_source",
     "compile_source_async",
     "complex64",

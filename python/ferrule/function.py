@@ -9,7 +9,6 @@ import os
 import pickle
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ferrule import _rt, by_value, carried, reasons
@@ -152,7 +151,7 @@ class Function(Specialised):
         build: str | None = None,
     ) -> Artifact:
         own = BuildSettings.current(self._options.value("target"))
-        settings = replace(own, target=setting("target", target or own.target), mode=setting("build", build))
+        settings = BuildSettings.current(target or own.target, build)
         is_own = adapter is None and settings == own
         with self._lock:
             if self._is_annotated():
@@ -210,20 +209,7 @@ class Function(Specialised):
         """
         if self._inner is not None:
             return self._inner.stats()
-        spent = self._spent
-        return {
-            "captures": spent.captures,
-            "compiles": spent.compiles,
-            "hits": spent.hits,
-            "specialisations": len(self._specialisations()),
-            "seconds": {
-                "capture": spent.capture,
-                "compile": spent.emit + spent.build + spent.store,
-                "load": spent.load,
-            },
-            "compiler": spent.build,
-            "stages": dict(spent.stages),
-        }
+        return {**self._spent.told(), "specialisations": len(self._specialisations())}
 
     def explain(self) -> str:
         """Why each specialisation exists and what the schedule did with it, or why the function runs as Python."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ferrule import _rt
@@ -18,6 +18,7 @@ class Kernel(_rt.Kernel):
 
     artifact: Any = None
     _program: Any = None
+    _spent: Mapping[str, Any] | None = None
     # A weak reference to the Function that it specialises, and its number there.
     _function: Callable[[], Any] | None = None
     _number: int = -1
@@ -139,6 +140,17 @@ class Kernel(_rt.Kernel):
             command = [objdump, "-d", "--no-show-raw-insn", "-M", "intel", path]
             env = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
             return subprocess.run(command, check=True, capture_output=True, text=True, env=env).stdout
+
+    def stats(self) -> dict[str, Any]:
+        """What it took to make this kernel, as `Function.stats` tells it of all its specialisations.
+
+        captures, compiles and hits count traces, runs of the C++ compiler and modules taken from the store; seconds holds
+        'capture', 'compile' and 'load', in seconds; 'compiler' is the part of 'compile' that the C++ compiler took; stages
+        holds the seconds of each stage before it. Of a kernel that an artifact gives only the load is known.
+        """
+        from ferrule.session import Spent
+
+        return dict(self._spent or Spent().told())
 
     def explain(self) -> str:
         """What the schedule did: each pass, whether it changed anything, and the loop nests that are left."""

@@ -105,6 +105,21 @@ class Spent:
     hits: int = 0
     stages: dict[str, float] = field(default_factory=dict)
 
+    def told(self) -> dict[str, Any]:
+        """The figures as `stats` of Function and Kernel tell them."""
+        return {
+            "captures": self.captures,
+            "compiles": self.compiles,
+            "hits": self.hits,
+            "seconds": {
+                "capture": self.capture,
+                "compile": self.emit + self.build + self.store,
+                "load": self.load,
+            },
+            "compiler": self.build,
+            "stages": dict(self.stages),
+        }
+
     def add(self, other: Spent) -> None:
         """Add another's figures to these."""
         for name in ("capture", "emit", "build", "store", "load", "captures", "compiles", "hits"):
@@ -123,12 +138,12 @@ class BuildSettings:
     flags: tuple[str, ...]
 
     @staticmethod
-    def current(target: str | None = None) -> BuildSettings:
-        """From the configuration; `target` as an argument of the program."""
+    def current(target: str | None = None, build: str | None = None) -> BuildSettings:
+        """From the configuration; `target` and `build` as arguments."""
         return BuildSettings(
             compiler=setting("compiler") or "",
             target=setting("target", target),
-            mode=setting("build"),
+            mode=setting("build", build),
             flags=tuple(_rt.environment_flags()),
         )
 
@@ -261,8 +276,10 @@ def load_kernel(
     kernel = _mapped_kernel(artifact.key + instance) or _read_kernel(artifact, rebuild, instance)
     if sites:
         kernel._set_sites(sites)
+    seconds = time.perf_counter() - start
+    kernel._spent = Spent(load=seconds).told()
     if spent is not None:
-        spent.load += time.perf_counter() - start
+        spent.load += seconds
     return kernel
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Sequence
 
 from ferrule import placement, session
 from ferrule.artifact import Artifact
-from ferrule.config import validate
+from ferrule.config import setting, validate
 from ferrule.errors import UserTypeError
-from ferrule.session import BuildSettings
+from ferrule.session import BuildSettings, Spent
 from ferrule.signature import Signature
 
 
@@ -52,9 +53,10 @@ def compile_source(
     settings = BuildSettings.current(validate("target", target) if target is not None else None)
     binding = session.binding_text(adapter, signature=json.loads(signature.to_json()))
     emitted = _compiler.emit_source_kernel(signature.to_json(), source)
+    emitted_at = time.perf_counter()
     into = session.store()
     with session.watched_compile(signature.name):
-        value, _ = into.compile(
+        value, counts = into.compile(
             signature.name,
             emitted["source"],
             binding=binding,
@@ -69,5 +71,11 @@ def compile_source(
             stop=session.stopping.get(),
         )
     session.warn_of(into)
+    if setting("time"):
+        compiler = counts["compiler_seconds"]
+        around = time.perf_counter() - emitted_at - compiler
+        session.print_times(
+            signature.name, Spent(build=compiler, store=around, stages=dict(emitted["times"]))
+        )
     artifact = Artifact(value)
     return artifact if how is None else placement.placed(artifact, how)

@@ -51,6 +51,11 @@ os.register_at_fork(after_in_child=_unlock_in_child)
 _ATTEMPTS = 3
 
 
+def _is_dumping() -> bool:
+    """Whether stages are to be seen, so that they have to run though the store holds what they would give."""
+    return bool(os.environ.get("FERRULE_DUMP"))
+
+
 class _Keys(NamedTuple):
     """What the records of calls with arguments of some kinds are found by."""
 
@@ -112,7 +117,7 @@ class Specialised(_rt.FunctionBase):
             records = self._known_records(keys)
             if records:  # nothing is remembered of calls that are refused, each with another text, say
                 self._warm_tried[keys] = records
-            for known in records:
+            for known in () if _is_dumping() else records:
                 added = self._add_record(known, settings, args, kwargs, spent)
                 if added is not None and self._matches(added, args, kwargs):
                     self._finish(spent)
@@ -283,6 +288,7 @@ class Specialised(_rt.FunctionBase):
         )
         spent.load += time.perf_counter() - start
         spent.hits += 1
+        kernel._spent = spent.told()
         return int(index)
 
     def _same_toolchain(self, record: warm.Record, settings: BuildSettings) -> bool:
@@ -373,6 +379,7 @@ class Specialised(_rt.FunctionBase):
         self._remember(
             index, Artifact(value, sites), kernel, args, kwargs, statics, read, hidden, overlap_only, build
         )
+        kernel._spent = spent.told()
         return index, record
 
     def _record(
@@ -449,7 +456,7 @@ class Specialised(_rt.FunctionBase):
         settings = BuildSettings.current(target or self._options.value("target"))
         keys = self._keys(settings, "annotations")
         records = self._known_records(keys) if keys is not None else ()
-        for known in records:
+        for known in () if _is_dumping() else records:
             added = self._add_record(known, settings, (), {}, spent)
             if keys is not None and added is not None:
                 self._warm_tried[keys] = (known,)

@@ -147,3 +147,21 @@ def test_the_folders_of_src_are_all_described():
     text = (ROOT / "src" / "README.md").read_text()
     folders = {path.parent.name for path in (ROOT / "src").glob("*/*.cpp")}
     assert {folder for folder in folders if f"**[{folder}](" not in text} == set()
+
+
+@pytest.mark.parametrize("module", ["ferrule.api", "ferrule.dtypes", "ferrule.ir"])
+def test_examples_in_docstrings_run(module):
+    import doctest
+    import importlib
+
+    import numpy as np
+
+    loaded = importlib.import_module(module)
+    done = doctest.testmod(loaded, extraglobs={"np": np})
+    assert done.attempted > 0 and done.failed == 0
+
+
+def test_every_module_with_examples_is_run():
+    listed = {"api", "dtypes", "ir"}
+    package = ROOT / "python" / "ferrule"
+    assert {path.stem for path in package.rglob("*.py") if ">>> " in path.read_text()} == listed

@@ -254,6 +254,11 @@ def test_looking_inside() -> None:
     assert "nest" in kernel.ir("lower")
     assert "inline" in program.explain()
     assert "ret" in kernel.assembly()
+    whole = program.stats()
+    assert kernel.stats() == {name: value for name, value in whole.items() if name != "specialisations"}
+    loaded = kernel.artifact.load().stats()
+    assert (loaded["captures"], loaded["compiles"], loaded["hits"]) == (0, 0, 0)
+    assert loaded["seconds"]["load"] > 0 and {*loaded} == {*kernel.stats()}
     with pytest.raises(ValueError, match="'nowhere' is no stage; the stages are program, "):
         kernel.ir("nowhere")
 
@@ -461,6 +466,34 @@ def test_dump_and_time_print_stages(tmp_path: Path) -> None:
     )
     assert "-- lower" in done.stderr and "nest" in done.stderr
     assert "ferrule: f: ms capture=" in done.stderr and "compiler=" in done.stderr
+
+
+DUMPED = """
+import numpy as np, ferrule as fr, sys
+sys.path.insert(0, sys.argv[1])
+import s
+fr.program(s.f)(np.ones(3)), fr.program(s.g)(np.ones(3))
+fr.compile_source("extern \\"C\\" void h(double* a) { a[0] = 1; }", fr.Signature("h", [fr.Arg("a", shape=[1], intent="out")]))
+"""
+
+
+def test_stages_are_seen_of_what_the_store_holds(tmp_path: Path) -> None:
+    text = 'import ferrule as fr\ndef f(a):\n    return a + 1.0\ndef g(a: fr.float64["N"]):\n    return a + 2.0\n'
+    (tmp_path / "s.py").write_text(text)
+    env = {**os.environ, "FERRULE_CACHE_DIR": str(tmp_path / "store"), "PYTHONPATH": str(ROOT / "python")}
+
+    def run(**more: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", DUMPED, str(tmp_path)]
+        return subprocess.run(command, env={**env, **more}, capture_output=True, text=True)
+
+    assert run().stderr == ""
+    dumped = run(FERRULE_DUMP="lower,emit").stderr
+    assert dumped.count("-- lower\n") == 2 and dumped.count("-- emit\n") == 3
+    assert run().stderr == ""
+    timed = run(FERRULE_TIME="1").stderr
+    assert [line.split()[1] for line in timed.splitlines()] == ["f:", "g:", "h:"]
+    refused = run(FERRULE_DUMP="lowr").stderr
+    assert "UserValueError: 'lowr' is no stage; the stages are program, analyse, lower, " in refused
 
 
 @pytest.mark.parametrize("compiler", ["/nonexistent", "/bin/true"])

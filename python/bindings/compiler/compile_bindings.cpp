@@ -33,14 +33,21 @@ nb::dict to_python(const EmittedSource& emitted) {
   return out;
 }
 
+// Those of the environment. Throws user_error for names of stages and passes that there are not.
+PassOptions checked_options() {
+  PassOptions options = pass_options_from_environment();
+  for (const std::string& name : options.off) require_optional_pass(name);
+  for (const std::string& name : options.dump)
+    if (name != "all") require_stage(name);
+  return options;
+}
+
 nb::dict emit_for_python(const Program& program, bool strict_scalars, bool alias_version, bool keep_text,
                          std::set<std::string> off) {
-  EmitRequest request{strict_scalars, alias_version, pass_options_from_environment()};
+  EmitRequest request{strict_scalars, alias_version, checked_options()};
   request.passes.keep_text = keep_text;
+  for (const std::string& name : off) require_optional_pass(name);
   request.passes.off.merge(off);
-  for (const std::string& name : request.passes.off) require_optional_pass(name);
-  for (const std::string& name : request.passes.dump)
-    if (name != "all") require_stage(name);
   EmittedSource emitted;
   {
     nb::gil_scoped_release unlocked;
@@ -50,10 +57,11 @@ nb::dict emit_for_python(const Program& program, bool strict_scalars, bool alias
 }
 
 nb::dict emit_source_kernel_for_python(const std::string& signature, const std::string& author_text) {
+  const PassOptions options = checked_options();
   EmittedSource emitted;
   {
     nb::gil_scoped_release unlocked;
-    emitted = emit_source(complete(signature_from_json(signature)), author_text);
+    emitted = emit_source(complete(signature_from_json(signature)), author_text, options);
   }
   return to_python(emitted);
 }
