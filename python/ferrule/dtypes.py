@@ -7,6 +7,7 @@ import operator
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -127,20 +128,65 @@ def _extent(item: Any) -> str:
 
 
 def signature_of(fn: Callable[..., Any]) -> inspect.Signature:
-    """The signature with annotations evaluated; UserTypeError where one cannot be."""
-    try:
-        return inspect.signature(fn, eval_str=True)
-    except Exception as error:
-        raise UserTypeError(f"The annotations of {fn.__name__}() cannot be evaluated: {error}.") from error
+    """The signature with annotations of parameters evaluated; UserTypeError where one cannot be."""
+    signature, failed = _evaluated(fn)
+    for name, error in failed.items():
+        raise _unevaluable(fn, name, error) from error
+    return signature
 
 
 def is_annotated(fn: Callable[..., Any]) -> bool:
-    """Whether some parameter has an annotation that fixes an array's type."""
+    """Whether some parameter has an annotation that fixes an array's type.
+
+    Annotations that cannot be evaluated count where they speak of Ferrule, and are an error then; others, such as names
+    that only a type checker imports, are none of ours.
+    """
+    signature, failed = _evaluated(fn)
+    for name, error in failed.items():
+        if _speaks_of_ferrule(str(signature.parameters[name].annotation), _namespace(fn)):
+            raise _unevaluable(fn, name, error) from error
+    return any(
+        isinstance(resolve(parameter.annotation), ArrayType) for parameter in signature.parameters.values()
+    )
+
+
+def _evaluated(fn: Callable[..., Any]) -> tuple[inspect.Signature, dict[str, Exception]]:
+    """The signature, and why the annotations that are still text in it could not be evaluated, by parameter."""
+    signature = inspect.signature(fn)
+    parameters, failed = [], {}
+    for name, parameter in signature.parameters.items():
+        if isinstance(parameter.annotation, str):
+            try:
+                parameter = parameter.replace(annotation=eval(parameter.annotation, _namespace(fn)))
+            except Exception as error:
+                failed[name] = error
+        parameters.append(parameter)
+    return signature.replace(parameters=parameters), failed
+
+
+def _namespace(fn: Callable[..., Any]) -> dict[str, Any]:
+    plain = inspect.unwrap(fn)
+    known = {each.__name__: each for each in getattr(plain, "__type_params__", ())}
+    return {**getattr(plain, "__globals__", {}), **known}
+
+
+def _speaks_of_ferrule(text: str, names: dict[str, Any]) -> bool:
+    import ast
+
     try:
-        parameters = inspect.signature(fn, eval_str=True).parameters.values()
-    except Exception:  # unevaluable annotations are not ours: the function is captured from samples
+        tree = ast.parse(text, mode="eval")
+    except SyntaxError:
         return False
-    return any(isinstance(resolve(parameter.annotation), ArrayType) for parameter in parameters)
+    used = [names.get(node.id) for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    return any(
+        isinstance(value, (ArrayType, ElementType))
+        or (isinstance(value, ModuleType) and value.__name__.partition(".")[0] == "ferrule")
+        for value in used
+    )
+
+
+def _unevaluable(fn: Callable[..., Any], name: str, error: Exception) -> UserTypeError:
+    return UserTypeError(f"The annotation of '{name}' in {fn.__name__}() cannot be evaluated: {error}.")
 
 
 def resolve(annotation: Any) -> Any:

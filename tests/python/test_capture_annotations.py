@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from evaluated import run, values_for
 
+import ferrule
 from ferrule import dtypes as fr
-from ferrule import errors
+from ferrule import errors, float64
 from ferrule.capture import Options, capture_annotated, is_annotated
 
 
@@ -139,6 +140,56 @@ def test_what_is_no_extent(extent):
 def test_what_is_no_name_of_a_size():
     with pytest.raises(TypeError, match=r"The name of a size is a text, got 3\."):
         fr.symbol(3)
+
+
+def of_a_type_checker(a: fr.float64["N"], b: Unknown = 2) -> AlsoUnknown:
+    return a * b
+
+
+def returns_a_type_checker_s(a: fr.float64["N"], n: int) -> AlsoUnknown:
+    return a * n
+
+
+def of_a_type_checker_alone(a: Unknown) -> AlsoUnknown:
+    return a
+
+
+def misspelt(a: ferrule.flaot64["N"]):
+    return a
+
+
+def optional(a: fr.float64["N"] | None):
+    return a
+
+
+def misspelt_beside_others(a: Unknown, b: float64["N"].nothing):
+    return a
+
+
+def test_annotations_that_only_a_type_checker_can_evaluate():
+    assert is_annotated(returns_a_type_checker_s)
+    assert capture_annotated(returns_a_type_checker_s).program.guards == []
+    assert not is_annotated(of_a_type_checker_alone)
+    assert is_annotated(of_a_type_checker)
+    with pytest.raises(
+        TypeError, match=r"annotation of 'b' in of_a_type_checker\(\) cannot be evaluated: .*Unknown"
+    ):
+        capture_annotated(of_a_type_checker)
+
+
+@pytest.mark.parametrize(("fn", "text"), [
+    (misspelt, "'a' in misspelt.*has no attribute 'flaot64'"),
+    (optional, "'a' in optional.*unsupported operand type"),
+    (misspelt_beside_others, "'b' in misspelt_beside_others.*no attribute 'nothing'"),
+])  # fmt: skip
+def test_annotations_of_ours_that_cannot_be_evaluated_are_refused(fn, text):
+    """Not taken for none, which would capture another specialisation for each dtype."""
+    with pytest.raises(TypeError, match=text):
+        is_annotated(fn)
+    with pytest.raises(TypeError, match=text):
+        ferrule.program(fn)(np.ones(3))
+    with pytest.raises(TypeError, match=text):
+        ferrule.program(fn).compile()
 
 
 def test_a_static_demand_cannot_be_met():
