@@ -192,6 +192,72 @@ def test_annotations_of_ours_that_cannot_be_evaluated_are_refused(fn, text):
         ferrule.program(fn).compile()
 
 
+def sum_and_difference(a: fr.float64["n + m"], b: fr.float64["n - m"]):
+    return a.sum() + b.sum(), a[: len(b)] * b
+
+
+def part_and_whole(a: fr.float64["N"], b: fr.float64["N + M"], c: fr.float64["3*N + M - 1"]):
+    return b[: len(a)] + a, c.sum()
+
+
+def three_sums(a: fr.float64["x + y", "y + z"], b: fr.float64["x + z + 1"]):
+    return a.sum(axis=0), b * 2.0
+
+
+def with_an_int(N: int, a: fr.float64["N + M"]):  # noqa: N803
+    return a[:N] * N
+
+
+@pytest.mark.parametrize(("fn", "good", "bad"), [
+    (sum_and_difference, [(7, 3), (4, 4), (5, 1)], [(7, 2), (3, 7), (1, 0)]),
+    (part_and_whole, [(3, 5, 10), (0, 2, 1), (1, 1, 2)], [(3, 2, 7), (3, 5, 9)]),
+    (three_sums, [((5, 7), 7), ((2, 2), 3), ((1, 1), 1)], [((5, 6), 7), ((1, 9), 3)]),
+])  # fmt: skip
+def test_sizes_that_several_extents_tell_together(fn, good, bad):
+    kernel = ferrule.program(fn).compile().load()
+    for shapes in good:
+        arrays = [np.arange(float(np.prod(shape))).reshape(shape) for shape in shapes]
+        for got, expected in zip(kernel(*arrays), fn(*arrays), strict=True):
+            np.testing.assert_array_equal(got, expected)
+    for shapes in bad:
+        with pytest.raises(ValueError):
+            kernel(*map(np.zeros, shapes))
+
+
+def test_what_sizes_that_are_told_together_need_is_said_in_the_users_words():
+    kernel = ferrule.program(sum_and_difference).compile().load()
+    with pytest.raises(ValueError) as odd:
+        kernel(np.ones(7), np.ones(2))
+    assert str(odd.value) == (
+        "sum_and_difference(): the program needs a.shape[0] - b.shape[0] to be a multiple of 2, but a.shape[0] = 7,"
+        " b.shape[0] = 2."
+    )
+    with pytest.raises(ValueError) as negative:
+        kernel(np.ones(3), np.ones(7))
+    assert "the program needs m = " in str(negative.value) and "to be at least 0, but" in str(negative.value)
+    whole = ferrule.program(with_an_int)
+    np.testing.assert_array_equal(whole(2, np.ones(6)), [2.0, 2.0])
+    with pytest.raises(ValueError, match=r"needs M = .* to be at least 0, but"):
+        whole(7, np.ones(6))
+
+
+def test_a_size_that_nothing_tells_is_named():
+    def product(a: fr.float64["N*M"]):
+        return a
+
+    def behind(a: fr.float64["N + M"], N: int):  # noqa: N803
+        return a * N
+
+    def too_few(a: fr.float64["N + M"], b: fr.float64["2*N + 2*M"]):
+        return a, b
+
+    for fn in (product, behind, too_few):
+        with pytest.raises(
+            ValueError, match=r"The size '[NM]' cannot be told from the extents of the arrays\. Give"
+        ):
+            capture_annotated(fn)
+
+
 def test_a_static_demand_cannot_be_met():
     def f(a: fr.float64["N"], axis: int):
         return a.sum(axis=axis)

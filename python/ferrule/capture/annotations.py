@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import inspect
-import re
+import itertools
 import time
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,14 +17,14 @@ from ferrule import errors as public
 from ferrule.dtypes import ArrayType, ElementType, resolve, signature_of
 
 from . import errors
-from .decide import is_equal
+from .decide import decide
 from .function import Captured, Options, check_static, new_trace, trace_function
+from .joint_sizes import Axis, Told, names_of, told_together
 from .operands import check_dtype
 from .signature import LAYOUTS, ArgumentInfo, literal_text, static_text
 from .trace import Trace
 from .tracers import Array, Int, Scalar, Storage
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
 # A decision takes the general case: sizes that are large, unequal and without common factors. What depends on other ints
 # is decided when the program runs where it can be; else they are positive and small.
 _GENERAL_SIZES = (1009, 2003, 3001, 4001, 5003, 6007, 7001, 8009)
@@ -41,7 +41,8 @@ def capture_annotated(fn: Callable[..., Any], options: Options | None = None) ->
         with trace.entered():
             parameters = signature_of(fn).parameters
             check_static(fn, options.static, parameters)
-            declared = _Declaration(trace, _names_of_sizes(parameters.values()))
+            extents = _extents(parameters.values(), options.static)
+            declared = _Declaration(trace, extents, told_together(extents, _ints_before(parameters.values())))
             positional: list[Any] = []
             named: dict[str, Any] = {}
             for parameter in parameters.values():
@@ -67,18 +68,29 @@ def _default_text(default: Any) -> str | None:
     return repr(default)
 
 
-def _names_of_sizes(parameters: Iterable[inspect.Parameter]) -> set[str]:
-    kinds = [resolve(parameter.annotation) for parameter in parameters]
-    texts = [text for kind in kinds if isinstance(kind, ArrayType) for text in kind.extents]
-    return {name for text in texts for name in _NAME.findall(text)}
+def _extents(parameters: Iterable[inspect.Parameter], static: tuple[str, ...]) -> dict[Axis, str]:
+    kinds = {p.name: resolve(p.annotation) for p in parameters if p.name not in static}
+    arrays = {name: kind for name, kind in kinds.items() if isinstance(kind, ArrayType)}
+    return {(name, axis): text for name, kind in arrays.items() for axis, text in enumerate(kind.extents)}
+
+
+def _ints_before(parameters: Iterable[inspect.Parameter]) -> set[str]:
+    """The int arguments before the first array."""
+    kinds = ((parameter.name, resolve(parameter.annotation)) for parameter in parameters)
+    before = itertools.takewhile(lambda item: not isinstance(item[1], ArrayType), kinds)
+    return {name for name, kind in before if kind is int}
 
 
 class _Declaration:
     """Declares annotated parameters in order; a name of a size means one symbol throughout."""
 
-    def __init__(self, trace: Any, names: set[str]) -> None:
+    def __init__(self, trace: Any, extents: Mapping[Axis, str], told: Mapping[str, Told]) -> None:
         self.trace: Trace = trace
-        self.names = names  # of all sizes
+        self.extents = extents
+        self.names = {name for text in extents.values() for name in names_of(text)}  # of all sizes
+        self.told = told  # the sizes that extents tell together
+        self.own: dict[Axis, ir.Expr] = {}  # the extents that do, which are symbols of their own
+        self.derived: dict[str, ir.Expr] = {}  # the sizes as they tell them
         self.arguments = trace.arguments
         self.sizes: dict[str, int] = {}
         self.first_uses: dict[str, str] = {}  # by the name of a size: the extent that it was met in
@@ -129,8 +141,8 @@ class _Declaration:
             size = self.sizes.setdefault(name, symbol)
             if size != symbol:  # an array before this argument has the size already
                 self.trace.sample[symbol] = self.trace.sample[size]
-                self.trace.pair_texts[frozenset((symbol, size))] = self.first_uses[name]
-                is_equal(ir.Expr.symbol(symbol), ir.Expr.symbol(size))
+                condition = ir.Condition(ir.Relation.Eq, ir.Expr.symbol(symbol), ir.Expr.symbol(size))
+                self._need(condition, self.first_uses[name])
             info = ArgumentInfo(
                 name, "scalar", index, np.dtype(np.int64), weak=True, keyword_only=keyword_only
             )
@@ -177,12 +189,11 @@ class _Declaration:
         return Array(storage, extents, kind.dtype), info
 
     def _extent(self, name: str, axis: int, text: str) -> ir.Expr:
-        for size in _NAME.findall(text):
-            if size not in self.sizes and size not in ("min", "max"):
-                symbol = self.trace.symbol(size, ir.SymbolKind.Extent, True)
-                self.sizes[size] = symbol
-                self.first_uses[size] = f"{name}.shape[{axis}] == {text}"
-                self._set_general(symbol)
+        for size in sorted(names_of(text), key=text.index):
+            if size not in self.sizes:
+                self._add_size(size, f"{name}.shape[{axis}] == {text}")
+        if self.told and not self.derived:
+            self._derive()
         try:
             extent = ir.Expr.parse(text, self.trace.builder.symbols())
         except public.UserError as error:
@@ -191,7 +202,70 @@ class _Declaration:
             ) from None
         if extent.constant is not None and extent.constant < 0:
             raise public.UserValueError(f"The extent '{text}' of '{name}' is negative.")
+        if (name, axis) in self.own:
+            return self.own[name, axis]
+        for size, derived in self.derived.items():
+            extent = extent.substitute(self.sizes[size], derived)
         return extent
+
+    def _add_size(self, size: str, first_use: str) -> ir.Expr:
+        symbol = self.trace.symbol(size, ir.SymbolKind.Extent, True)
+        self.sizes[size] = symbol
+        self.first_uses[size] = first_use
+        self._set_general(symbol)
+        return ir.Expr.symbol(symbol)
+
+    def _derive(self) -> None:
+        """The extents that tell sizes together become symbols; the sizes, expressions over them."""
+        trace = self.trace
+        bases = {base: None for told in self.told.values() for base, _ in told.terms}
+        for base in bases:
+            if isinstance(base, tuple):
+                symbol = trace.symbol(f"{base[0]}.shape[{base[1]}]", ir.SymbolKind.Extent, True)
+                self.own[base] = ir.Expr.symbol(symbol)
+            elif base not in self.sizes:
+                self._add_size(base, f"{base} == {base}")
+        for size in self.told:
+            if size not in self.sizes:
+                self._add_size(size, "")
+        self._set_general_extents()
+        for size, told in self.told.items():
+            total = ir.Expr(told.constant)
+            for base, factor in told.terms:
+                known = self.own[base] if isinstance(base, tuple) else ir.Expr.symbol(self.sizes[base])
+                total = total + ir.Expr(factor) * known
+            self.derived[size] = total // ir.Expr(told.divisor)
+            if told.divisor > 1:
+                self._need(
+                    ir.Condition(ir.Relation.Eq, total % ir.Expr(told.divisor), ir.Expr(0)),
+                    f"{trace.text(total)} to be a multiple of {told.divisor}",
+                )
+            self._need(
+                ir.Condition(ir.Relation.Le, ir.Expr(0), self.derived[size]),
+                f"{size} = {trace.text(self.derived[size])} to be at least 0",
+            )
+            del trace.sample[self.sizes[size]]
+
+    def _need(self, condition: ir.Condition, text: str) -> None:
+        """Guards a condition that holds in the sample; `text` says it behind 'the program needs'."""
+        trace = self.trace
+        known = len(trace.guards)
+        decide(condition)
+        if len(trace.guards) > known:
+            trace.guard_texts[id(trace.guards[known])] = text
+
+    def _set_general_extents(self) -> None:
+        """Sample values of the extents that are symbols, as general sizes give them. None may be negative."""
+        sample, symbols = self.trace.sample, self.trace.builder.symbols()
+        ids = [self.sizes[size] for size in self.told]
+        texts = {axis: ir.Expr.parse(self.extents[axis], symbols) for axis in self.own}
+        for numbers in itertools.islice(itertools.permutations([sample[k] for k in ids]), 5040):
+            sample.update(zip(ids, numbers, strict=True))
+            values = {axis: self.trace.evaluate(extent) or 0 for axis, extent in texts.items()}
+            if min(values.values()) > 1:
+                break
+        for axis, value in values.items():
+            sample[self.own[axis].as_symbol] = value
 
     def _set_general(self, symbol: int) -> None:
         known = len(self.trace.sample)

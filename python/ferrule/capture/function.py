@@ -239,12 +239,8 @@ def trace_function(
     except errors.Abort as abort:
         raise errors.unsupported_at(errors.return_place(fn.__code__), str(abort.error)) from None
     for condition in strongest(trace.guards):
-        text = trace.text(condition)
-        if of_sources := _compares_sources(condition):
-            text = trace.pair_texts.get(
-                frozenset((condition.left.as_symbol, condition.right.as_symbol)), text
-            )
-        builder.guard(condition, text, of_sources)
+        text = trace.guard_texts.get(id(condition)) or trace.text(condition)
+        builder.guard(condition, text, _compares_sources(condition))
     sample = {builder.symbols().name(symbol): number for symbol, number in trace.sample.items()}
     return Captured(
         program=builder.finish(),

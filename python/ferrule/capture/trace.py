@@ -36,7 +36,7 @@ class Trace:
         # The call's; what the program sets must not raise.
         self.error_state: dict[str, Any] = {**np.geterr()}
         self.guards: list[ir.Condition] = []
-        self.pair_texts: dict[frozenset[int], str] = {}  # how messages say that two symbols are equal
+        self.guard_texts: dict[int, str] = {}  # by id: how messages say what symbols alone say badly
         self.globals_read: dict[tuple[int, str], tuple[Any, str, Any]] = {}
         self.paths: dict[int, tuple[Any, Any]] = {}
         self.constants: dict[int, tuple[Any, Any]] = {}
