@@ -24,7 +24,9 @@ from ferrule.results import assembler
 from ferrule.session import BuildSettings, Spent
 from ferrule.variables import (
     Guard,
+    arrays_in,
     bound_arguments,
+    content_guard,
     default_guards,
     defaults_of,
     guards_of,
@@ -248,6 +250,12 @@ class Specialised(_rt.FunctionBase):
             for read in record.reads
             for guard in guards_of(warm.find_place(self._fn, read.place), read.name)
         ]
+        if self._is_annotated():  # arrays are no arguments, but in the program
+            guards += [
+                content_guard(read.name, array)
+                for read in record.reads
+                for array in arrays_in(warm.read_path(warm.find_place(self._fn, read.place), read.name))
+            ]
         value = session.store().get(record.entry) or self._carried_value(record.entry)
         if value is None or value.unmet_needs():
             return None
@@ -349,6 +357,7 @@ class Specialised(_rt.FunctionBase):
         guards = [guard for r in reads for guard in traced_guards(r.owner, r.name, r.value)]
         guards += [guard for info in captured.hidden for guard in holder_guards(*info.path)]
         guards += captured.watched
+        guards += [content_guard(*copied) for copied in captured.copied]
         statics = {info.name: info.static for info in captured.arguments if info.kind == "static"}
         guards += default_guards(self._fn, statics)
         value = self._built(captured, settings, spent)

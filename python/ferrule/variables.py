@@ -55,6 +55,28 @@ class Content:
         return isinstance(other, Content) and _same_content(self.content, other.content, self.fetched)
 
 
+class ArrayContent:
+    """The content of an array that was copied into a program. A guard compares a live one, of the array, with the bytes."""
+
+    __slots__ = ("content",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, content: np.ndarray[Any, Any] | bytes) -> None:
+        self.content = content
+
+    def _bytes(self) -> bytes:
+        return self.content if isinstance(self.content, bytes) else self.content.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ArrayContent) and self._bytes() == other._bytes()
+
+
+def content_guard(name: str, array: np.ndarray[Any, Any], content: bytes | None = None) -> Guard:
+    """What a call compares of an array whose content is in the program: what it holds, now or as `content`."""
+    kept = array.tobytes() if content is None else content
+    return {name: ArrayContent(array)}, name, ArrayContent(kept)
+
+
 def _same_content(left: Any, right: Any, fetched: bool = False) -> bool:
     if left is right:
         return True
@@ -157,6 +179,13 @@ def _expected(value: Any) -> Any:
 def holds_array(value: Any) -> bool:
     """Whether an array is in a dict, list or tuple, at any depth."""
     return any(isinstance(item, np.ndarray) or holds_array(item) for item in _items(value))
+
+
+def arrays_in(value: Any) -> list[np.ndarray[Any, Any]]:
+    """The value if it is an array, or the arrays in a dict, list or tuple."""
+    if isinstance(value, np.ndarray):
+        return [value]
+    return [array for item in _items(value) for array in arrays_in(item)]
 
 
 def _items(value: Any) -> Iterable[Any]:

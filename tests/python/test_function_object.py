@@ -348,3 +348,61 @@ def test_a_probe_with_empty_arrays_learns_the_type_and_compiles_nothing(dtype):
             assert result.dtype == expected.dtype and result.shape == shape[::-1]
         assert program.stats()["specialisations"] == made == 1
         assert program.specialisations[0].artifact.load()(np.ones((0, 0), dtype)).dtype == expected.dtype
+
+
+CONSTANTS = """
+import numpy as np, sys
+import ferrule as fr
+
+G, T, D, Z = np.ones(3), (np.ones(3), 2.0), {"w": np.ones(3), "k": 3.0}, np.array(2.0)
+
+
+class Holder:
+    w = np.ones(3)
+
+
+@fr.program
+def of_a_global(a: fr.float64["N"]):
+    return a + G
+
+
+@fr.program
+def of_a_tuple(a: fr.float64["N"]):
+    return a + T[0] * T[1]
+
+
+@fr.program
+def of_a_dict(a: fr.float64["N"]):
+    return a + D["w"] * D["k"]
+
+
+@fr.program
+def of_a_class(a: fr.float64["N"]):
+    return a + Holder.w
+
+
+@fr.program
+def of_no_dimension(a: fr.float64["N"]):
+    return a + Z
+
+
+a = np.arange(3.0)
+for function, array in zip((of_a_global, of_a_tuple, of_a_dict, of_a_class, of_no_dimension), (G, T[0], D["w"], Holder.w, Z)):
+    assert (function(a) == function.__wrapped__(a)).all()
+    kept = array.copy()
+    array[...] = 9.0
+    try:
+        print("no error", function(a))
+    except ValueError as error:
+        assert "has changed since the program was compiled" in str(error), error
+    array[...] = kept
+    assert (function(a) == function.__wrapped__(a)).all()
+print(sum(f.stats()["captures"] for f in (of_a_global, of_a_class)))
+"""
+
+
+def test_arrays_that_annotated_programs_have_copied_may_not_change(tmp_path: Path) -> None:
+    """Nor after a start from records."""
+    (tmp_path / "constants.py").write_text(CONSTANTS)
+    assert child("import constants", tmp_path) == "2"
+    assert child("import constants", tmp_path) == "0"

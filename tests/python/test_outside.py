@@ -675,3 +675,47 @@ def test_variables_that_are_read_by_other_means(f: Any, monkeypatch: pytest.Monk
     monkeypatch.setattr(box, "a", 7.0)
     for each in (program, fr.program(f)):
         np.testing.assert_array_equal(each(x), f(x))
+
+
+WEIGHTS = (np.ones(3), 2.0)
+TABLE = {"w": np.ones(3), "k": 3.0}
+
+
+def by_index(a):
+    return a + WEIGHTS[0] * WEIGHTS[1]
+
+
+def by_unpacking(a):
+    w, k = WEIGHTS
+    return a + w * k
+
+
+def by_key(a):
+    return a + TABLE["w"] * TABLE["k"]
+
+
+def by_get(a):
+    return a + TABLE.get("w") * TABLE.get("missing", 2.0)
+
+
+def by_items(a):
+    for value in TABLE.values():
+        a = a + value * 2.0
+    for key, value in TABLE.items():
+        a = a * (value + len(key))
+    return a
+
+
+def by_a_reduction(a):
+    return a + WEIGHTS[0].max() + np.sum(TABLE["w"])
+
+
+@pytest.mark.parametrize("fn", [by_index, by_unpacking, by_key, by_get, by_items, by_a_reduction])
+def test_arrays_in_global_containers_are_read_at_the_call(fn):
+    """Also where the program computes with them and with what is no argument."""
+    program = fr.program(fn)
+    a = np.arange(3.0)
+    for value in (1.0, 9.0, 2.5):
+        WEIGHTS[0][0] = TABLE["w"][1] = value
+        np.testing.assert_array_equal(program(a), fn(a))
+    assert len(program.specialisations) == 1

@@ -144,6 +144,7 @@ def real_array(real: np.ndarray[Any, Any], name: str = "") -> Any:
         return known[1]
     check_array(real, name or "a global array")
     if real.ndim == 0 and (trace.annotated or not name):
+        trace.copied.append((name or "constant", real, real.tobytes()))
         return real[()]
     make: Callable[[np.ndarray[Any, Any], str], Any] | None = getattr(trace, "hidden_argument", None)
     result = make(real, name) if make is not None else None
@@ -155,6 +156,7 @@ def real_array(real: np.ndarray[Any, Any], name: str = "") -> Any:
                 " argument.",
             )
         value = _constant(real, name or "constant")
+        trace.copied.append((name or "constant", real, real.tobytes()))
         storage = Storage(value, False, 0, name or "constant")
         storage.frozen = (
             f"The global array '{name or 'constant'}' cannot be written by a program. Pass it as an argument."

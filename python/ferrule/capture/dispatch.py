@@ -20,6 +20,7 @@ from typing import Any, cast
 import numpy as np
 
 from ferrule import _compiler as ir
+from ferrule.variables import holds_array
 from ferrule.warm import MISSING, read_path
 
 from . import errors, native_calls, outside, rewrite
@@ -86,6 +87,17 @@ def _refuse_changing(fn: Any) -> None:
             f"The call of '{module}.{name}', whose answer changes from call to call, is not supported.",
             "Make the value outside and pass it as an argument.",
         )
+
+
+_READERS = ("get", "items", "values")  # of a dict
+
+
+def met(trace: Any, item: Any) -> Any:
+    """What a container held: an array, which Python would compute with at capture alone, as a stand-in."""
+    if isinstance(item, np.ndarray):
+        is_number = item.dtype.kind in "biuf" and item.dtype.itemsize <= 8 and item.dtype.isnative
+        return trace.constant_array(item) if is_number and item.dtype != np.float16 else item
+    return tuple(met(trace, each) for each in item) if type(item) is tuple and holds_array(item) else item
 
 
 class Dispatcher:
@@ -205,6 +217,9 @@ class Dispatcher:
             return self.call(getattr(args[0], fn.__name__), *args[1:], **kwargs)
         _refuse_changing(fn)
         outside.environment(trace, fn, args)
+        if isinstance(fn, BuiltinFunctionType) and type(fn.__self__) is dict and fn.__name__ in _READERS:
+            content = {key: met(trace, item) for key, item in fn.__self__.items()}
+            return getattr(content, fn.__name__)(*args, **kwargs)
         if fn in (getattr, hasattr) and len(args) > 1 and not _is_traced(args[0]):
             return outside.look_up(trace, fn, *args)
         return invoke(fn, args, kwargs)
@@ -220,6 +235,8 @@ class Dispatcher:
                 outside.environment(trace, os.environ.__getitem__, (index,))
             if isinstance(value, np.ndarray) and _holds_traced(index):
                 value = trace.constant_array(value)
+            if type(value) in (dict, list, tuple):
+                return met(trace, value[index])
         return value[index]
 
     # -- truth ---------------------------------------------------------------------------------------------------------

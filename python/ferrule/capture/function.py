@@ -56,6 +56,7 @@ class Captured:
     structure: Any  # as ferrule.results.assembler takes it; None for one result and flat tuples
     globals_read: tuple[GlobalRead, ...]
     watched: tuple[tuple[Any, ...], ...] = ()
+    copied: tuple[tuple[str, np.ndarray[Any, Any], bytes], ...] = ()  # arrays whose content is in the program
     sample: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -102,7 +103,9 @@ class _Capture(Trace):
         if isinstance(value, (list, dict, tuple)) and holds_array(value):
             self.note(owner, path, value)
             self.watch_content(value)
-            return value if isinstance(value, tuple) else self._read_container(path, value)
+            if isinstance(value, tuple):
+                return dispatch.met(self, value)
+            return self._read_container(path, value)
         if isinstance(value, BuiltinMethodType):
             watch_container(self, value.__self__)
         watch_whole(self, value)
@@ -250,6 +253,7 @@ def trace_function(
         structure=structure,
         globals_read=tuple(GlobalRead(*item) for item in trace.globals_read.values()),
         watched=tuple(trace.watched.values()),
+        copied=tuple(trace.copied),
         sample=sample,
         seconds=time.perf_counter() - started,
     )

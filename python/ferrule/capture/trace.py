@@ -40,6 +40,9 @@ class Trace:
         self.globals_read: dict[tuple[int, str], tuple[Any, str, Any]] = {}
         self.paths: dict[int, tuple[Any, Any]] = {}
         self.constants: dict[int, tuple[Any, Any]] = {}
+        self.copied: list[
+            tuple[str, Any, bytes]
+        ] = []  # arrays whose content is in the program: name, array, content
         self.argument_of: dict[int, tuple[Any, int]] = {}
         self.symbol_of: dict[int, int] = {}
         # NumPy's integers among the arguments: (index, name, sample) by value, and the symbols that some of them have.
