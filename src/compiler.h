@@ -32,8 +32,8 @@ struct EmittedSource {
 // The stages up to the C++ text; runs no compiler. Throws Error(Internal) when a stage broke a rule.
 EmittedSource emit_source(const Program& program, const EmitRequest& request);
 
-// The same for a source kernel: `author_text` with the frame that `signature`, a completed one, asks for. Its one stage is
-// "emit".
+// The same for a source kernel: `author_text` with the frame that `signature`, a completed one, asks for. Its one stage
+// is "emit".
 EmittedSource emit_source(const Signature& signature, const std::string& author_text, const PassOptions& options = {});
 
 struct CompileOptions {

@@ -58,8 +58,8 @@ def test_options_are_checked(options: dict[str, Any], error: Any, text: str) -> 
 def test_what_is_no_program_or_operation() -> None:
     with pytest.raises(TypeError, match="'program' is str, but a Program is expected"):
         fr.compile_program("fr 1")
-    with pytest.raises(ValueError, match="'multipl' is no operation; did you mean 'multiply'"):
-        ir.operation("multipl")
+    with pytest.raises(ValueError, match="'add_' is no operation; did you mean 'add'"):
+        ir.operation("add_")
 
 
 def test_names_of_operations_mean_one_each() -> None:

@@ -1,4 +1,5 @@
-// Tracebacks without the frames of this package: what a user sees of a refused call is the call, and the program's own lines.
+// Tracebacks without the frames of this package: what a user sees of a refused call is the call, and the program's own
+// lines.
 #pragma once
 
 #include <Python.h>
