@@ -24,7 +24,7 @@ from ferrule.results import assembler
 from ferrule.session import BuildSettings, Spent
 from ferrule.variables import (
     Guard,
-    arrays_in,
+    arrays_read,
     bound_arguments,
     content_guard,
     default_guards,
@@ -254,7 +254,7 @@ class Specialised(_rt.FunctionBase):
             guards += [
                 content_guard(read.name, array)
                 for read in record.reads
-                for array in arrays_in(warm.read_path(warm.find_place(self._fn, read.place), read.name))
+                for array in arrays_read(warm.find_place(self._fn, read.place), read.name)
             ]
         value = session.store().get(record.entry) or self._carried_value(record.entry)
         if value is None or value.unmet_needs():

@@ -188,6 +188,12 @@ def arrays_in(value: Any) -> list[np.ndarray[Any, Any]]:
     return [array for item in _items(value) for array in arrays_in(item)]
 
 
+def arrays_read(owner: Any, path: str) -> list[np.ndarray[Any, Any]]:
+    """The arrays that a variable has; none where a dict lacks the name, as globals lack that of a builtin."""
+    missing = type(owner) is dict and "." not in path and path not in owner
+    return [] if missing else arrays_in(warm.read_path(owner, path))
+
+
 def _items(value: Any) -> Iterable[Any]:
     return value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
 

@@ -368,7 +368,7 @@ def of_a_global(a: fr.float64["N"]):
 
 @fr.program
 def of_a_tuple(a: fr.float64["N"]):
-    return a + T[0] * T[1]
+    return a + T[0] * T[1] * len(T) / 2
 
 
 @fr.program

@@ -47,7 +47,7 @@ OF_SETTINGS: dict[str, tuple[Any, bool]] = {
 }
 OF_THE_DECORATOR: dict[str, tuple[Any, bool]] = {
     "static": ("i", IN_THE_KEY),
-    "order": ("C", NOT_IN_IT),  # of annotated arguments alone; see test_key_mutations
+    "order": (None, NOT_IN_IT),  # refused without annotated arrays; see test_key_mutations for these
     "target": ("baseline", IN_THE_KEY),
     "num_threads": (1, NOT_IN_IT),
     "bounds_check": (False, IN_THE_KEY),
@@ -61,6 +61,7 @@ OF_THE_DECORATOR: dict[str, tuple[Any, bool]] = {
 }
 OF_COMPILE: dict[str, tuple[Any, bool]] = {
     "target": ("baseline", IN_THE_KEY),
+    "build": ("debug", IN_THE_KEY),
     "adapter": ("a_module:a_name", IN_THE_KEY),
     "folder": ("{folder}/place", NOT_IN_IT),
     "folder_mode": ("content", NOT_IN_IT),
@@ -71,7 +72,6 @@ OF_COMPILE: dict[str, tuple[Any, bool]] = {
 # What is refused without a folder.
 FOLDER_OF = {name: {"folder": "{folder}/place"} for name in ("name_collision", "reuse_loaded", "layout")}
 OF_SOURCES = OF_COMPILE | {
-    "build": ("debug", IN_THE_KEY),
     "flags": (("-DX=1",), IN_THE_KEY),
     "standard_library": (False, IN_THE_KEY),
     "time_limit": (60.0, NOT_IN_IT),
