@@ -5,6 +5,7 @@ A block that cannot run here says so behind its language: ```python skip.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -102,6 +103,24 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
+def table_rows(page: Path) -> list[list[str]]:
+    """The lines of each table, its head and rule included."""
+    lines = BLOCK.sub("", page.read_text()).splitlines()
+    return [
+        list(rows)
+        for is_table, rows in itertools.groupby(lines, lambda line: line.lstrip().startswith("|"))
+        if is_table
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_pages_begin_with_a_heading_and_tables_have_whole_rows(page):
+    """What a formatter for another language leaves of a page has neither."""
+    assert page.read_text().startswith("# ")
+    for rows in table_rows(page):
+        assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} == {rows[0].count("|")}, rows[0]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_relative_links_resolve(page):
     broken = []
@@ -124,6 +143,20 @@ def test_paths_in_code_exist():
             r"`((?:src|tests|include|python|tools|bench|docs)/[\w./*-]+)`", page.read_text()
         ):
             if not any(ROOT.glob(path.rstrip("/"))):
+                missing.append((name(page), path))
+    assert missing == []
+
+
+def test_files_that_readmes_name_exist():
+    """`plan.h` and the like: beside the README, or wherever the project has a file of that name."""
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines()
+    elsewhere = {"source.cpp", "test_dlpack.py"}  # in a store, in the suite of the array API standard
+    known = elsewhere | {Path(each).name for each in names}
+    missing = []
+    for page in [ROOT / "HACKING.md", *(page for page in PAGES if page.name == "README.md")]:
+        for path in re.findall(r"`([\w/.-]+\.(?:h|cpp|c|py|def|fr))`", page.read_text()):
+            if Path(path).name not in known:
                 missing.append((name(page), path))
     assert missing == []
 
