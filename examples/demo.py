@@ -91,9 +91,10 @@ def best_of(call: Callable[[], Any], seconds: float) -> float:
 
 
 def difference(expected: Any, actual: Any) -> float:
-    """Largest absolute difference between two results or tuples of results."""
+    """Largest absolute difference between two results or tuples of results; NaN where one is."""
     if isinstance(expected, tuple):
-        return max(difference(left, right) for left, right in zip(expected, actual, strict=True))
+        # Not max(), which may pass over a NaN.
+        return float(np.max([difference(left, right) for left, right in zip(expected, actual, strict=True)]))
     if expected.shape != actual.shape or expected.dtype != actual.dtype:
         return float("inf")
     return float(np.max(np.abs(expected - actual))) if expected.size else 0.0
@@ -165,13 +166,17 @@ def picture(height: np.ndarray, before: np.ndarray, after: np.ndarray, depth: np
     print(f"picture: {path.relative_to(path.parent.parent)}")
 
 
-def main() -> int:
+def elevation() -> tuple[np.ndarray, float, float]:
+    """Heights in metres, and the metres between two columns and between two rows."""
     with np.load(get_sample_data("jacksboro_fault_dem.npz", asfileobj=False)) as model:
         height = np.ascontiguousarray(model["elevation"], dtype=np.float64)
         degree_x, degree_y = float(model["dx"]), float(model["dy"])
     latitude = 36.6
-    spacing_y = 111_200.0 * degree_y
-    spacing_x = 111_200.0 * degree_x * float(np.cos(np.radians(latitude)))
+    return height, 111_200.0 * degree_x * float(np.cos(np.radians(latitude))), 111_200.0 * degree_y
+
+
+def main() -> int:
+    height, spacing_x, spacing_y = elevation()
     print(
         f"Jacksboro fault, {height.shape[0]} x {height.shape[1]} cells of {spacing_x:.0f} x {spacing_y:.0f} m\n"
     )
