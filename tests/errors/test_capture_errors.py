@@ -131,7 +131,62 @@ def value_of_a_number(x):
     return x + len(shape)
 
 
+def membership(x):
+    return 3.0 in x  # member
+
+
+def rows_as_bools(x):
+    return all(x[None])  # rows
+
+
+def bytes_of_an_array(x):
+    return bytes(x)  # bytes
+
+
+def text_of_a_number(x):
+    print("%.2f" % x[0])  # noqa: UP031  text
+
+
+def sorted_by_data(x):
+    return sorted(v for v in x)  # order
+
+
+def iterated_by_numpy(x):
+    return list(np.nditer(x))  # iterated
+
+
+def joined_by_index(x):
+    return np.r_[x, 1.0]  # joined
+
+
 CASES = [
+    (
+        membership,
+        errors.Unsupported,
+        "# member",
+        ["'in' of an array is not supported. Write (array == value).any()"],
+    ),
+    (
+        rows_as_bools,
+        errors.Unsupported,
+        "# rows",
+        ["'all' of Python over rows is not supported. Use", "'.all()'"],
+    ),
+    (
+        bytes_of_an_array,
+        errors.Unsupported,
+        "# bytes",
+        ["where Python needs the value of an integer is not supported"],
+    ),
+    (text_of_a_number, errors.Unsupported, "UP031", ["asks for by 'float()', is not supported."]),
+    (sorted_by_data, errors.Unsupported, "# order", ["Python bool", "'if', 'while' or np.where"]),
+    (
+        iterated_by_numpy,
+        errors.Unsupported,
+        "# iterated",
+        ["'np.nditer' is not supported. Write a loop over np.ndindex"],
+    ),
+    (joined_by_index, errors.Unsupported, "# joined", ["'np.r_' is not supported"]),
     (unsupported_function, errors.Unsupported, "return np.interp", ["'np.interp'"]),
     (strings_and_arrays, errors.Unsupported, "# decides", ["'mode'", "'high'", "'low'"]),
     (two_dtypes, errors.Unsupported, "# two", ["conditional expression", "float64", "float32"]),
@@ -238,6 +293,14 @@ def test_functions_without_source_are_refused_by_name():
         errors.Unsupported, match=r"The source of 'made' cannot be read .*Define the function in a file"
     ):
         capture(scope["made"], (X,), {})
+
+
+def test_numbers_that_are_not_known_have_a_text_under_any_format(capfd):
+    def prints(x):
+        print(f"{x[0]:.2f} {x[1]} {len(x):03d}")
+
+    capture(prints, (X,), {})
+    assert capfd.readouterr().out.endswith(" 005\n")
 
 
 def test_values_of_a_closed_region_are_refused():

@@ -52,6 +52,14 @@ CASES = {
     ),
     "readonly_broadcast": (lambda x: np.broadcast_to(x, (2, 5)).__setitem__(0, 1.0), ValueError, "read-only"),
     "element_of_array": (lambda x: x.__setitem__(0, x[:1]), ValueError, "sequence"),
+    "deletion": (lambda x: x.__delitem__(0), ValueError, "cannot delete array elements"),
+    "call": (lambda x: x(1), TypeError, "'ndarray' object is not callable"),
+    "call_of_a_size": (lambda x: len(x)(1), TypeError, "'int' object is not callable"),
+    "greatest_of_no_iteration": (
+        lambda x: max(v for v in x[:0]),
+        ValueError,
+        "arg is an empty sequence",
+    ),
     "integer_division": (lambda x: len(x) // (len(x) - 5), ZeroDivisionError, "zero"),
 }
 

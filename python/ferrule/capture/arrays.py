@@ -215,10 +215,10 @@ class Array(Number):
         )
 
     def __contains__(self, item: Any) -> bool:
-        raise unsupported("'in' of a traced array; write (array == value).any()")
+        raise unsupported("'in' of an array", "Write (array == value).any() instead.")
 
     def __index__(self) -> int:
-        raise unsupported("the value of an array element, here where Python needs an integer")
+        raise unsupported("an array where Python needs the value of an integer")
 
     __int__ = __float__ = __index__
 
@@ -231,6 +231,9 @@ class Array(Number):
         from . import indexing
 
         indexing.store(self, key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        raise errors.user_error(ValueError, "cannot delete array elements")
 
 
 def _set_refused(name: str) -> Callable[[Any, Any], None]:

@@ -13,9 +13,12 @@ def is_traced(value: Any) -> bool:
     return isinstance(value, Tracer)
 
 
-def unsupported(what: str) -> BaseException:
-    """The error for valid NumPy or Python that cannot be compiled yet; `what` names the construct, as a noun."""
-    return errors.unsupported(f"{what[0].upper()}{what[1:]} is not supported.")
+def unsupported(what: str, instead: str = "") -> BaseException:
+    """The error for valid NumPy or Python that cannot be compiled yet.
+
+    `what` names the construct, as a noun; `instead` is a sentence that says what to do.
+    """
+    return errors.unsupported(f"{what[0].upper()}{what[1:]} is not supported.", instead)
 
 
 class Tracer:

@@ -220,7 +220,7 @@ class Dispatcher:
         if isinstance(fn, BuiltinFunctionType) and type(fn.__self__) is dict and fn.__name__ in _READERS:
             content = {key: met(trace, item) for key, item in fn.__self__.items()}
             return getattr(content, fn.__name__)(*args, **kwargs)
-        if fn in (getattr, hasattr) and len(args) > 1 and not _is_traced(args[0]):
+        if (fn is getattr or fn is hasattr) and len(args) > 1 and not _is_traced(args[0]):
             return outside.look_up(trace, fn, *args)
         return invoke(fn, args, kwargs)
 

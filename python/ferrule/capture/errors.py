@@ -277,7 +277,10 @@ def _published(error: BaseException) -> BaseException:
     if isinstance(error, Abort):
         return error.error
     if isinstance(error, NeedsRuntime):
-        text = "A value that changes within a call was needed as a Python bool."
+        text = (
+            "A value that changes within a call was needed as a Python bool by code that is not traced."
+            " Decide by it with 'if', 'while' or np.where in the program itself."
+        )
         return _mark(public.Unsupported(_behind(error, text)))
     if isinstance(error, Control):
         return _mark(

@@ -26,17 +26,17 @@ _INT64, _UINT64, _FLOAT32, _FLOAT64 = (np.dtype(name) for name in ("int64", "uin
 
 def fold(name: str, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """min() or max() of arguments, or of the elements of one."""
-    if options.pop("key", None) is not None:
-        raise unsupported(f"'{name}' with key= of traced values")
     if len(values) == 1:
         only = values[0]
-        if isinstance(only, Array) and only.ndim == 1:
+        if isinstance(only, Array) and only.ndim == 1 and not options.get("key"):
             return getattr(only, name)()
         values = tuple(only)
-        if not values:
-            if "default" in options:
-                return options["default"]
+        if not values and "default" not in options:
             raise errors.user_error(ValueError, f"{name}() arg is an empty sequence")
+        if not any(map(is_traced, values)):  # nothing, or what an iterator gave
+            return (builtins.min if name == "min" else builtins.max)(values, **options)
+    if options.pop("key", None) is not None:
+        raise unsupported(f"'{name}' with key= of traced values")
     result = values[0]
     for value in values[1:]:
         result = _pick(name, result, value)

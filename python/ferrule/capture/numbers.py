@@ -187,21 +187,17 @@ class Scalar(Number):
             if not isinstance(value, Int) or Trace.current().evaluate(value.expr) is not None:
                 return operator.index(value)
         raise unsupported(
-            "the value of a number that is known only at run time, here where Python needs an integer"
+            "a number that is known only at run time, where Python needs the value of an integer,"
         )
 
     def __int__(self) -> int:
-        raise unsupported(
-            "int() of a number that is known only at run time, called from code that is not traced"
-        )
+        raise _value_needed("int")
 
     def __float__(self) -> float:
-        raise unsupported(
-            "float() of a number that is known only at run time, called from code that is not traced"
-        )
+        raise _value_needed("float")
 
     def __complex__(self) -> complex:
-        raise unsupported("complex() of a number that is known only at run time")
+        raise _value_needed("complex")
 
     def __len__(self) -> int:
         raise TypeError(f"object of type '{self.dtype}' has no len()")
@@ -277,6 +273,9 @@ class Scalar(Number):
             return self
         raise errors.user_error(IndexError, "invalid index to scalar variable.")
 
+    def __format__(self, spec: str) -> str:
+        return str(self)  # the number is not known, so there is nothing to form
+
     def _reduced(self, *args: Any, **kwargs: Any) -> Any:
         return self
 
@@ -311,6 +310,12 @@ class Scalar(Number):
         from . import elementwise
 
         return elementwise.clip(self, min, max, **options)
+
+
+def _value_needed(function: str) -> BaseException:
+    return unsupported(
+        f"the value of a number that is known only at run time, which code that is not traced asks for by '{function}()',"
+    )
 
 
 def symbolic(value: Scalar, what: str, code: ir.ErrorCode) -> Any:

@@ -201,7 +201,7 @@ def any_(iterable: Any) -> Any:
 
 
 def _refuse_rows(name: str) -> Any:
-    raise unsupported(f"Python's '{name}' over rows; use the array's method '.{name}()'")
+    raise unsupported(f"the function '{name}' of Python over rows", f"Use the array's method '.{name}()'.")
 
 
 def _logical(iterable: Any, name: str, neutral: bool) -> Any:

@@ -41,7 +41,8 @@ _INSTEAD = {
     "outer": "a[:, None] * b",
     "roll": "two slice assignments",
     "concatenate": "slice assignments into np.empty",
-    "vectorize": "a loop",
+    "nditer": "a loop over np.ndindex(a.shape)",
+    "ndenumerate": "a loop over np.ndindex(a.shape)",
 }
 
 
@@ -371,6 +372,8 @@ def _register() -> None:
         operator.index: scalars.int_index,
     }.items():
         TABLE[function] = _guarded(function, handler)
+    for name in ("nditer", "ndenumerate", "r_", "c_"):
+        _refuse(getattr(np, name), name)
     TABLE[np.errstate] = _errstate
     for function in (np.seterr, np.seterrcall, np.setbufsize, np.set_printoptions):
         instead = "Use 'with np.errstate(...)'." if function is np.seterr else "Call it outside."
@@ -380,7 +383,8 @@ def _register() -> None:
     for name in sorted(set(np.__all__) - set(np.__numpy_submodules__)):
         function = getattr(np, name)
         if callable(function) and not isinstance(function, type) and not name.startswith("_"):
-            _refuse(function, name)
+            own = getattr(function, "__name__", "")  # np.concat is np.concatenate
+            _refuse(function, own if getattr(np, own, None) is function else name)
     for module, prefix in ((np.linalg, "linalg"), (np.fft, "fft")):
         for name in module.__all__:
             function = getattr(module, name)

@@ -75,7 +75,7 @@ def rolled(x):
     return np.roll(x, 1)
 
 
-@program(vector, refused="'np.concat")
+@program(vector, refused="'np.concatenate' is not supported. Write slice assignments into np.empty instead.")
 def joined(x):
     return np.concatenate((x, x))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -39,6 +40,15 @@ def functions_of_numbers(n, w, x):
         math.sqrt(w), math.sin(w) + math.exp(-w), math.floor(w), math.ceil(w), abs(-n), min(n, 5), max(n, 2, 9), min(w, 3.0), max(x[0], x[-1]),
         round(w), int(w * 2), float(n), float(x[0]), *divmod(n, 3), math.hypot(w, 1.0), math.atan2(w, 2.0), np.sqrt(w), np.sin(0.3 * n),
         abs(x[0]), min(abs(x[0]), 0.5), math.isnan(w), x[0].item(), np.float32(w), math.log(w), math.log(w, 2),
+    )  # fmt: skip
+
+
+@program(lambda rng, n: (rng.standard_normal(3), n))
+def functions_over_generators(x, n):
+    return (
+        any(v > 1.0 for v in x), all(v > -9.0 for v in x), max(v * v for v in x), min(map(abs, x)),
+        max((v for v in ()), default=x[0]), min(k for k in (n, 5, 7)), any(k > 3 for k in (n, 2)), sum(v for v in x),
+        max((word for word in ("a", "bbb")), key=len) == "bbb", any(k > 3 for k in itertools.count()),
     )  # fmt: skip
 
 
