@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import gc
 import os
-import threading
 from types import TracebackType
+
+from ferrule.locks import ProcessLock
 
 
 class _Pause:
@@ -19,12 +20,12 @@ class _Pause:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
         self._depth = 0
         self._thresholds = gc.get_threshold()
 
     def __enter__(self) -> None:
-        with self._lock:
+        with self._lock():
             if self._depth == 0:
                 self._thresholds = gc.get_threshold()
                 gc.set_threshold(0, *self._thresholds[1:])
@@ -33,7 +34,7 @@ class _Pause:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._lock:
+        with self._lock():
             if self._depth == 0:  # begun before a fork, which ended it
                 return
             self._depth -= 1
@@ -47,7 +48,6 @@ class _Pause:
 
     def end_in_child(self) -> None:
         """Ends the pauses of threads that a fork has left behind."""
-        self._lock = threading.Lock()
         if self._depth > 0:
             self._depth = 0
             self._restore()

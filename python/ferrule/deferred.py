@@ -44,7 +44,7 @@ class Pending:
     def _make(self, function: Function, stop: _rt.Stop) -> None:
         session.stopping.set(stop)
         args, kwargs = self._sample.arguments()
-        with background.slot(), function._lock:
+        with background.slot(), function._lock():
             index = function._find_or_make(args, kwargs)
             try:
                 function._place(index)

@@ -69,7 +69,7 @@ class Function(Specialised):
         try:
             # The arrays live until their originals are put back, which are known by the ids of the arrays.
             arrays, named, originals = as_ndarrays(self._fn, args, kwargs)
-            with self._lock:
+            with self._lock():
                 index = self._find_or_make(arrays, named)
                 self._place(index)
         except Unsupported as error:
@@ -97,7 +97,7 @@ class Function(Specialised):
         """All that a call checks, and what it would compile; nothing is run."""
         inner = self._inner or self
         arrays, named, _ = as_ndarrays(self._fn, args, kwargs)
-        with inner._lock:
+        with inner._lock():
             inner._find_or_make(arrays, named)
 
     def _runs_as_python(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -153,7 +153,7 @@ class Function(Specialised):
         own = BuildSettings.current(self._options.value("target"))
         settings = BuildSettings.current(target or own.target, build)
         is_own = adapter is None and settings == own
-        with self._lock:
+        with self._lock():
             if self._is_annotated():
                 if sample or sample_kw:
                     raise UserTypeError(f"'{self.__name__}' is annotated, so compile() takes no sample.")

@@ -7,7 +7,6 @@ this.
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,10 +15,11 @@ from typing import Any
 from ferrule import _rt
 from ferrule.config import setting, watch
 from ferrule.errors import UserTypeError
+from ferrule.locks import ProcessLock
 
 Hook = Callable[..., contextlib.AbstractContextManager[Any]]
 
-_lock = threading.Lock()
+_lock = ProcessLock()
 _calls: list[Hook] = []
 _compiles: list[Hook] = []
 
@@ -45,7 +45,7 @@ class Registration:
 
     def remove(self) -> None:
         """Take the hook back; a second time does nothing."""
-        with _lock:
+        with _lock():
             remove, self._remove = self._remove, None
         if remove is not None:
             remove()
@@ -66,12 +66,12 @@ def around_calls(hook: Hook) -> Registration:
     """Call `hook(callee, args, kwargs)` before every call of a Kernel or Function; the call runs in the context manager
     that it returns, and what that raises is raised."""
     _require(hook)
-    with _lock:
+    with _lock():
         _calls.append(hook)
     watch(1)
 
     def remove() -> None:
-        with _lock:
+        with _lock():
             _calls.remove(hook)
         watch(-1)
 
@@ -84,12 +84,12 @@ def around_calls_of(kernel: Any, hook: Hook) -> Registration:
     if not isinstance(kernel, _rt.Kernel):
         raise UserTypeError(f"A Kernel is expected, got {type(kernel).__name__}.")
     hooks = kernel.__dict__.setdefault("_hooks", [])
-    with _lock:
+    with _lock():
         hooks.append(hook)
         kernel._watched = True
 
     def remove() -> None:
-        with _lock:
+        with _lock():
             hooks.remove(hook)
             kernel._watched = bool(hooks)
 
@@ -99,11 +99,11 @@ def around_calls_of(kernel: Any, hook: Hook) -> Registration:
 def around_compiles(hook: Hook) -> Registration:
     """Call `hook(name)` before everything between a captured program, or an author's source, and its artifact."""
     _require(hook)
-    with _lock:
+    with _lock():
         _compiles.append(hook)
 
     def remove() -> None:
-        with _lock:
+        with _lock():
             _compiles.remove(hook)
 
     return Registration(remove)
@@ -130,13 +130,13 @@ def compiling(name: str) -> Iterator[None]:
 
 def timings() -> dict[str, Timing]:
     """What `profile` has recorded, by the names of the callees."""
-    with _lock:
+    with _lock():
         return dict(_timings)
 
 
 def reset_timings() -> None:
     """Forget what `profile` has recorded."""
-    with _lock:
+    with _lock():
         _timings.clear()
 
 
@@ -163,7 +163,7 @@ def _run(callee: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _record(name: str, seconds: float) -> None:
-    with _lock:
+    with _lock():
         known = _timings.get(name)
         if known is None:
             _timings[name] = Timing(1, seconds, seconds, seconds)

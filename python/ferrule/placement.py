@@ -11,7 +11,6 @@ import json
 import os
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -19,24 +18,16 @@ from typing import TYPE_CHECKING
 from ferrule import _rt, session
 from ferrule.config import setting
 from ferrule.errors import UserRuntimeError, UserTypeError, UserValueError
+from ferrule.locks import ProcessLock
 from ferrule.paths import absolute, text_of
 
 if TYPE_CHECKING:
     from ferrule.artifact import Artifact
 
-_lock = threading.Lock()
+_lock = ProcessLock()
 # The key of what was placed last under a folder and a name, in this process.
 _taken: dict[tuple[str, str], str] = {}
 _instances = itertools.count(1)
-
-
-def _unlock_in_child() -> None:
-    """A thread that a fork has left behind may have held the lock."""
-    global _lock
-    _lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_unlock_in_child)
 
 
 @dataclass(frozen=True)
@@ -102,7 +93,7 @@ def placed(artifact: Artifact, how: Placing) -> Artifact:
     Raises UserRuntimeError where the name is taken and name_collision is 'error', UserValueError where a file or a folder
     cannot be written.
     """
-    with _lock:
+    with _lock():
         place = _choose(artifact, how)
         _write(artifact, place, how.layout)
         _taken[_pair(place)] = artifact.key

@@ -17,23 +17,15 @@ from ferrule import _rt
 from ferrule.config import setting
 from ferrule.errors import UserTypeError, UserValueError, warn
 from ferrule.kernel import Kernel
+from ferrule.locks import ProcessLock
 
 _PACKAGE = os.path.dirname(os.path.realpath(__file__))
-_lock = threading.Lock()
+_lock = ProcessLock()
 _stores: dict[tuple[str, str, int | None], Any] = {}
 _left_stores: list[dict[tuple[str, str, int | None], Any]] = []
 
 # What ends the compilations of a background thread.
 stopping: contextvars.ContextVar[_rt.Stop | None] = contextvars.ContextVar("ferrule_stopping", default=None)
-
-
-def _unlock_in_child() -> None:
-    """A thread that a fork has left behind may have held the lock."""
-    global _lock
-    _lock = threading.Lock()
-
-
-os.register_at_fork(after_in_child=_unlock_in_child)
 
 
 def include_dir() -> str:
@@ -58,7 +50,7 @@ def store() -> Any:
         ) from None
     levels, limit = setting("cache_levels"), setting("cache_limit")
     key = (root, levels, limit)
-    with _lock:
+    with _lock():
         found = _stores.get(key)
         if found is None:
             below = [_rt.Store(level, read_only=True) for level in levels.split(os.pathsep) if level]
@@ -68,7 +60,7 @@ def store() -> Any:
 
 def known_stores() -> list[Any]:
     """Every store that this process has used."""
-    with _lock:
+    with _lock():
         return list(_stores.values())
 
 
@@ -157,7 +149,7 @@ def probe_ahead(settings: BuildSettings) -> None:
     from_environment = os.environ.get("CXX", "")
     into = store()
     key = (into.root, settings.compiler or from_environment, settings.target)
-    with _lock:
+    with _lock():
         if key in _probes:
             return
         if not _probes:  # Python waits for its threads; this is called before
@@ -170,7 +162,7 @@ def probe_ahead(settings: BuildSettings) -> None:
 
 def _end_of_probes() -> None:
     """Wait for the answers that are being asked for, so that nobody asks twice."""
-    with _lock:
+    with _lock():
         running = list(_probes.values())
     for thread in running:
         thread.join()

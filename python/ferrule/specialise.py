@@ -19,6 +19,7 @@ from ferrule.dtypes import is_annotated
 from ferrule.errors import UserRuntimeError, UserValueError, warn
 from ferrule.kernel import Kernel
 from ferrule.kinds import argument_kinds, overlapping_itself, overlaps, recordable_kinds
+from ferrule.locks import ProcessLock
 from ferrule.options import Options
 from ferrule.results import assembler
 from ferrule.session import BuildSettings, Spent
@@ -40,14 +41,13 @@ from ferrule.variables import (
 _alive: weakref.WeakSet[Specialised] = weakref.WeakSet()
 
 
-def _unlock_in_child() -> None:
-    """Threads that a fork has left behind may have held the functions' locks."""
+def _forget_pending() -> None:
+    """Threads that a fork has left behind compile nothing any more."""
     for function in _alive:
-        function._lock = threading.RLock()
         function._pending = {}
 
 
-os.register_at_fork(after_in_child=_unlock_in_child)
+os.register_at_fork(after_in_child=_forget_pending)
 
 # How often a call compiles, while other threads change what the program reads.
 _ATTEMPTS = 3
@@ -91,7 +91,7 @@ class Specialised(_rt.FunctionBase):
         self._options = options
         self._annotated_here: bool | None = None
         self._annotated_record: warm.Record | None = None
-        self._lock = threading.RLock()
+        self._lock = ProcessLock(threading.RLock)
         self._pending: dict[str, Any] = {}  # by kinds of arguments, with compile='async'
         self._spent = Spent()
         self._artifacts: dict[int, Artifact] = {}  # by the numbers of the specialisations
@@ -194,7 +194,7 @@ class Specialised(_rt.FunctionBase):
 
     def _for_pickle(self) -> list[Carried]:
         """The records of the specialisations and their artifacts, those that another pickle brought among them."""
-        with self._lock:
+        with self._lock():
             artifacts = {artifact.key: artifact for artifact in self._artifacts.values()}
             own = [
                 Carried(keys.call, record, artifacts[record.entry])
@@ -206,7 +206,7 @@ class Specialised(_rt.FunctionBase):
 
     def _carry(self, brought: list[Carried]) -> None:
         """Takes up what a pickle brought along, for calls that find nothing in the store."""
-        with self._lock:
+        with self._lock():
             known = self._for_pickle()
             new = carried.others(brought, known)
             self._carried = [*known, *new]
@@ -438,7 +438,7 @@ class Specialised(_rt.FunctionBase):
 
     def _unload(self, kernel: Kernel, unload: Callable[[], bool]) -> bool:
         """Unload a specialisation and forget it, so that a call that needs it makes it again, from its record if it can."""
-        with self._lock:
+        with self._lock():
             try:
                 return unload()
             finally:

@@ -25,7 +25,7 @@ def compiler(tmp_path, monkeypatch):
 def settled(function):
     """Wait until nothing of it is compiled any more."""
     while any(pending.error is None for pending in list(function._pending.values())):
-        with function._lock:
+        with function._lock():
             pass
 
 

@@ -276,7 +276,7 @@ def test_a_fork_during_a_capture_of_another_thread_leaves_the_child_whole() -> N
     inside, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with collector.paused, twice._lock:
+        with collector.paused, twice._lock():
             inside.set()
             done.wait(60)
 
@@ -285,7 +285,7 @@ def test_a_fork_during_a_capture_of_another_thread_leaves_the_child_whole() -> N
     inside.wait(60)
     pid = os.fork()
     if pid == 0:
-        good = gc.get_threshold() == before and twice._lock.acquire(blocking=False)
+        good = gc.get_threshold() == before and twice._lock().acquire(blocking=False)
         with collector.paused:
             good = good and gc.get_threshold()[0] == 0
         os._exit(0 if good and gc.get_threshold() == before else 1)
