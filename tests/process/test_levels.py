@@ -287,6 +287,7 @@ def interrupt():
     while not os.path.exists({str(tmp_path / "started")!r}):
         time.sleep(0.001)
     os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where a shell runs the tests in the background
 threading.Thread(target=interrupt).start()
 try:
     fr.compile_source({SOURCE!r}, Signature("twice", [Arg("x", shape="N", intent="inout")]), target="multi")
