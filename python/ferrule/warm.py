@@ -65,11 +65,6 @@ def code_text(code: types.CodeType) -> str:
     return "\n".join(parts)
 
 
-def _has_owner(function: Any) -> bool:
-    """Whether a builtin is the method of an object, whose content its name does not tell."""
-    return not isinstance(function.__self__, (types.ModuleType, type(None)))
-
-
 def value_text(value: Any) -> str:
     """A text that is equal in every process exactly for equal values. Raises Unrecordable where there is none."""
     if value is MISSING:

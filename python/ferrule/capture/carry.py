@@ -123,13 +123,6 @@ def describe(carry: Carry | None) -> str:
     return "undefined" if carry is None else carry.describe()
 
 
-def describe_value(value: Any) -> str:
-    """The type of a value in words."""
-    if type(value).__name__ == "_Undefined":
-        return "undefined"
-    return carry_type(value).describe()
-
-
 def _key(value: Any) -> Any:
     if isinstance(value, Int):
         return Trace.current().facts.canonical(value.expr)

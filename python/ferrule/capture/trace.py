@@ -40,11 +40,8 @@ class Trace:
         self.globals_read: dict[tuple[int, str], tuple[Any, str, Any]] = {}
         self.paths: dict[int, tuple[Any, Any]] = {}
         self.constants: dict[int, tuple[Any, Any]] = {}
-        self.copied: list[
-            tuple[str, Any, bytes]
-        ] = []  # arrays whose content is in the program: name, array, content
-        self.argument_of: dict[int, tuple[Any, int]] = {}
-        self.symbol_of: dict[int, int] = {}
+        # Arrays whose content is in the program: name, array, content.
+        self.copied: list[tuple[str, Any, bytes]] = []
         # NumPy's integers among the arguments: (index, name, sample) by value, and the symbols that some of them have.
         self.number_arguments: dict[int, tuple[int, str, int]] = {}
         self.number_symbols: dict[int, int] = {}
