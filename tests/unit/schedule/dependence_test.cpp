@@ -93,11 +93,23 @@ TEST(Dependence, HalvesAndParitiesAreApart) {
   EXPECT_EQ(parities->order, Order::Free);
 }
 
+TEST(Dependence, HalvesWithAnElementInCommonNeedATemporary) {
+  Fixture f;
+  const Expr last = f.n - 1, mirrored = f.m - 1 - f.j;
+  EXPECT_FALSE(f.order({f.i, f.j}, {last + f.i, mirrored}));
+  EXPECT_FALSE(f.order({last + f.i, f.j}, {f.i, mirrored}));
+}
+
 TEST(Dependence, OverlappingArgumentsNeedATemporary) {
   Fixture f;
   EXPECT_TRUE(f.order({f.i, f.j}, {f.i, f.j}, 1));
   f.loops.alias_safe = true;
   EXPECT_FALSE(f.order({f.i, f.j}, {f.i, f.j}, 1));
+}
+
+TEST(Dependence, AnElementThatIsWrittenAgainNeedsATemporary) {
+  Fixture f;
+  EXPECT_FALSE(f.order({f.i, 0}, {f.i + 1, 0}));
 }
 
 TEST(Dependence, AnUnknownDistanceNeedsATemporary) {

@@ -147,6 +147,24 @@ TEST(Join, OtherElementsKeepThemApart) {
   EXPECT_NE(text.find("nest free", 20), std::string::npos) << text;
 }
 
+TEST(Join, ANestWithAnOrderOfItsOwnStaysApart) {
+  Fixture f;
+  const ValueId a = f.argument("a", {f.n}), b = f.argument("b", {f.n}), c = f.argument("c", {f.n});
+  const IndexMap earlier{{f.n - 1}, {{0, {{0, 1}}}}}, later{{f.n - 1}, {{1, {{0, 1}}}}};
+  f.b.store(f.b.window(c, later), f.apply(ElementOp::square, f.b.window(a, later)));
+  f.b.store(f.b.window(b, later), f.apply(ElementOp::multiply, f.b.window(b, earlier), f.b.window(a, later)));
+  EXPECT_EQ(f.after({"inline", "join"}),
+            "    nest free ($0: n - 1)\n"
+            "      r0 = load a[$0 + 1]\n"
+            "      r1 = square f64 r0\n"
+            "      store c[$0 + 1] = r1\n"
+            "    nest sequential ($0: n - 1 down)\n"
+            "      r0 = load b[$0]\n"
+            "      r1 = load a[$0 + 1]\n"
+            "      r2 = multiply f64 r0, r1\n"
+            "      store b[$0 + 1] = r2\n");
+}
+
 TEST(Order, FortranArraysRunAlongTheirFirstAxis) {
   Fixture f;
   const ValueId a = f.argument("a", {f.n, f.m}, Layout::F), out = f.argument("out", {f.n, f.m}, Layout::F);
