@@ -5,6 +5,7 @@ A block that cannot run here says so behind its language: ```python skip.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import os
 import re
@@ -174,6 +175,25 @@ def test_stages_in_hacking_exist():
 
 def test_the_table_of_operations_is_up_to_date():
     run([sys.executable, str(ROOT / "tools" / "gen_ops_doc.py"), "--check"], ROOT)
+
+
+def test_the_options_of_a_program_are_all_described():
+    import ferrule
+
+    described = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "functions.md").read_text(), re.M)
+    options = set(inspect.signature(ferrule.program).parameters) - {"fn", "autotune"}  # that one is refused
+    assert set(described) == options and len(described) == len(options)
+
+
+def test_the_functions_that_capture_knows_are_all_described():
+    from ferrule import _compiler
+    from ferrule.capture import table
+
+    page = (ROOT / "docs" / "functions.md").read_text()
+    described = re.findall(r"`(\w+)`", page[page.index("* made anew") : page.index("Everything else")])
+    operations = {name for op in (*_compiler.element_ops(), *_compiler.reduce_ops()) for name in op.numpy}
+    known = {*table._ALWAYS, *table._FUNCTIONS, *table._REDUCTIONS} - (operations - {"clip", "where"})
+    assert sorted(described) == sorted(known)
 
 
 def test_the_folders_of_src_are_all_described():
