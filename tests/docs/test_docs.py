@@ -177,6 +177,13 @@ def test_the_table_of_operations_is_up_to_date():
     run([sys.executable, str(ROOT / "tools" / "gen_ops_doc.py"), "--check"], ROOT)
 
 
+@pytest.mark.parametrize("folder", ["python/ferrule", "python/ferrule/capture"])
+def test_the_modules_of_a_package_are_all_described(folder):
+    text = (ROOT / folder / "README.md").read_text()
+    modules = {path.name for path in (ROOT / folder).glob("*.py")} - {"__init__.py"}
+    assert {module for module in modules if f"`{module}`" not in text} == set()
+
+
 def test_the_options_of_a_program_are_all_described():
     import ferrule
 
