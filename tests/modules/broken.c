@@ -1,8 +1,15 @@
 /* A module with one thing wrong, chosen by -DBREAK_...: for the loader's checks. */
 #include "module.h"
 
-static const FrArg args[] = {
-    {.size = sizeof(FrArg), .name = "n", .kind = FR_ARG_SCALAR, .dtype = FR_I64, .symbol = -1}};
+#ifndef SECOND_SIZE
+#define SECOND_SIZE sizeof(FrArg)
+#endif
+#ifndef FIRST_SIZE
+#define FIRST_SIZE sizeof(FrArg)
+#endif
+
+static const FrArg args[] = {{.size = FIRST_SIZE, .name = "n", .kind = FR_ARG_SCALAR, .dtype = FR_I64, .symbol = -1},
+                             {.size = SECOND_SIZE, .name = "m", .kind = FR_ARG_SCALAR, .dtype = FR_I64, .symbol = -1}};
 #ifdef BREAK_FEATURES
 static const FrFact facts[] = {{"features", "avx2,flux-capacitor"}};
 #else
@@ -40,7 +47,11 @@ const FrModule ferrule_module_v1 = {
     .minor = 7, /* a later minor version is fine */
     .flags = FR_MODULE_STATELESS,
     .name = "broken",
-    ARGS(args, 1),
+#ifdef BREAK_TABLE
+    .n_args = 2,
+#else
+    ARGS(args, 2),
+#endif
     GUARDS(guards),
     FACTS(facts),
 #ifndef BREAK_RUN

@@ -73,6 +73,15 @@ TEST(Load, RefusesAShortDescriptor) { EXPECT_NE(refusal_of("-DBREAK_SIZE").find(
 
 TEST(Load, RefusesAMissingEntryPoint) { EXPECT_NE(refusal_of("-DBREAK_RUN").find("entry point"), std::string::npos); }
 
+TEST(Load, RefusesATableThatIsNotThere) {
+  EXPECT_NE(refusal_of("-DBREAK_TABLE").find("says that it has 2 arguments but does not list them"), std::string::npos);
+}
+
+TEST(Load, RefusesShortEntriesAndEntriesOfDifferentSizes) {
+  EXPECT_NE(refusal_of("-DFIRST_SIZE=8 -DSECOND_SIZE=8").find("its arguments in 8 bytes each"), std::string::npos);
+  EXPECT_NE(refusal_of("-DSECOND_SIZE=8").find("its arguments in entries of different sizes"), std::string::npos);
+}
+
 TEST(Load, RefusesFeaturesThatTheHostLacks) {
   EXPECT_NE(refusal_of("-DBREAK_FEATURES").find("flux-capacitor"), std::string::npos);
 }
