@@ -86,12 +86,10 @@ class Function(Specialised):
             return
         from ferrule import placement
 
-        how = placement.placing()
-        if how is not None:
-            self._artifacts[index] = placement.placed(self._artifacts[index], how)
-            for kernel in self._specialisations():
-                if kernel._number == index:
-                    kernel.artifact = self._artifacts[index]
+        self._artifacts[index] = placement.placed(self._artifacts[index], placement.placing())
+        for kernel in self._specialisations():
+            if kernel._number == index:
+                kernel.artifact = self._artifacts[index]
 
     def _check(self, *args: Any, **kwargs: Any) -> None:
         """All that a call checks, and what it would compile; nothing is run."""
@@ -139,8 +137,7 @@ class Function(Specialised):
         from ferrule import placement
 
         how = placement.placing(folder, folder_mode, name_collision, reuse_loaded, layout)
-        artifact = (self._inner or self)._compile(sample, sample_kw, target, adapter, build)
-        return artifact if how is None else placement.placed(artifact, how)
+        return placement.placed((self._inner or self)._compile(sample, sample_kw, target, adapter, build), how)
 
     def _compile(
         self,

@@ -87,12 +87,14 @@ def placing(
     )
 
 
-def placed(artifact: Artifact, how: Placing) -> Artifact:
-    """The artifact with its files in their place.
+def placed(artifact: Artifact, how: Placing | None) -> Artifact:
+    """The artifact with its files in their place; as it is where the store alone keeps it.
 
     Raises UserRuntimeError where the name is taken and name_collision is 'error', UserValueError where a file or a folder
     cannot be written.
     """
+    if how is None:
+        return artifact
     with _lock():
         place = _choose(artifact, how)
         _write(artifact, place, how.layout)

@@ -132,7 +132,7 @@ class _Task:
         else:
             artifact, records = pickle.loads(outcome)
             self.what.take_up(records)
-        return artifact if self.placing is None else placement.placed(artifact, self.placing)
+        return placement.placed(artifact, self.placing)
 
 
 def _run(task: _Task) -> _Outcome:

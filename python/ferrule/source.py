@@ -77,5 +77,4 @@ def compile_source(
         session.print_times(
             signature.name, Spent(build=compiler, store=around, stages=dict(emitted["times"]))
         )
-    artifact = Artifact(value)
-    return artifact if how is None else placement.placed(artifact, how)
+    return placement.placed(Artifact(value), how)
