@@ -23,6 +23,14 @@ struct Fixture {
     Region body = b.close_region(next(p));
     return b.for_loop(t, 0, 3, 1, {first, second}, std::move(body));
   }
+  // The views that a branch chooses: of the first pair or the second.
+  std::vector<ValueId> choose(std::vector<ValueId> first, std::vector<ValueId> second) {
+    b.open_region({});
+    Region then = b.close_region(std::move(first));
+    b.open_region({});
+    Region otherwise = b.close_region(std::move(second));
+    return b.if_else(Condition{Relation::Lt, n, 5}, std::move(then), std::move(otherwise));
+  }
   // Keeps pointers alive in the finished program: both are stored through.
   void use(const std::vector<ValueId>& views) {
     for (ValueId view : views) b.store(view, b.constant(DType::F64, 0, false));
@@ -72,6 +80,30 @@ TEST(Analyse, OneViewCarriedTwiceMayMeet) {
   const ProgramFacts facts = analyse(program);
   const std::vector<BufferId> pointers = carried(program);
   EXPECT_TRUE(facts.may_alias(pointers[0], pointers[1]));
+}
+
+TEST(Analyse, WhatABranchChoosesMayMeetTheChoices) {
+  Fixture f;
+  const std::vector<ValueId> chosen = f.choose({f.a, f.c}, {f.c, f.a});
+  f.use({chosen[0], chosen[1], f.a, f.c});
+  const Program program = f.b.finish();
+  const ProgramFacts facts = analyse(program);
+  const std::vector<BufferId> pointers = carried(program);
+  ASSERT_EQ(pointers.size(), 2u);
+  for (BufferId pointer : pointers) {
+    EXPECT_TRUE(facts.may_alias(pointer, program.arguments[0].buffer));
+    EXPECT_TRUE(facts.may_alias(pointer, program.arguments[1].buffer));
+  }
+  EXPECT_FALSE(facts.may_alias(pointers[0], pointers[1]));
+}
+
+TEST(Analyse, OneSideOfABranchIsEnoughToMeet) {
+  Fixture f;
+  f.use(f.choose({f.a, f.c}, {f.c, f.c}));
+  const Program program = f.b.finish();
+  const std::vector<BufferId> pointers = carried(program);
+  ASSERT_EQ(pointers.size(), 2u);
+  EXPECT_TRUE(analyse(program).may_alias(pointers[0], pointers[1]));
 }
 
 TEST(Analyse, MemoryMadeInALoopAvoidsThePointersThatKeepIt) {
