@@ -232,6 +232,25 @@ def test_strides_as_parameters():
         np.testing.assert_array_equal(kernel(view), view.sum(axis=1))
 
 
+def test_declared_strides_are_those_of_axes_that_are_walked():
+    signature = fr.Signature(
+        "total", [fr.Arg("x", shape=("N", "M"), order="any", strides=("M", 1))],
+        returns=[fr.Return("sum", kind="scalar")], result="sum",
+    )  # fmt: skip
+    text = """double total(const double* x, long n, long m) {
+      double sum = 0;
+      for (long i = 0; i < n * m; ++i) sum += x[i];
+      return sum;
+    }"""
+    kernel = fr.compile_source(text, signature).load()
+    x = np.arange(24.0).reshape(4, 6)
+    for view in (x, x[1:3], x[::3][:1], x[:1, ::2][:, :1], x[:0, ::2]):
+        assert kernel(view) == view.sum()
+    for view in (x[::2], x[:, ::2], x[:, :1], x[::-1]):
+        with pytest.raises(ValueError, match="stride"):
+            kernel(view)
+
+
 def test_a_status_is_an_error():
     signature = fr.Signature("check", [fr.Arg("n", kind="scalar", dtype="int64")], result="status")
     kernel = fr.compile_source("int check(long n) { return n > 3 ? n : 0; }", signature).load()
