@@ -137,7 +137,9 @@ class Function(Specialised):
         from ferrule import placement
 
         how = placement.placing(folder, folder_mode, name_collision, reuse_loaded, layout)
-        return placement.placed((self._inner or self)._compile(sample, sample_kw, target, adapter, build), how)
+        return placement.placed(
+            (self._inner or self)._compile(sample, sample_kw, target, adapter, build), how
+        )
 
     def _compile(
         self,

@@ -326,3 +326,25 @@ def choices_by_a_counter(x, steps):
         total[...] = np.where(i > 1, total + first, total)
         first[...] = np.where(i, x * i, first * 0.0 if i > 3 else x)
     return total, np.where(steps > 3, x, 0.0), np.where(len(x), x, total)
+
+
+def mark(x, first, last):
+    for i in range(len(x)):
+        if i < first:
+            x[i] += 1.0
+        if i <= first - 1:
+            x[i] += 2.0
+        if i >= last:
+            x[i] += 4.0
+        if i > last - 1:
+            x[i] += 8.0
+        if i == last:
+            x[i] += 16.0
+        if i != first - 1:
+            x[i] += 32.0
+
+
+@program(lambda rng, n: (reals(rng, n), reals(rng, n), 1, n - 1), (5, 1, 2, 3, 12), most=5)
+def conditions_that_one_end_of_a_loop_meets(x, y, one, most):
+    mark(x, one, most)
+    mark(y, most, one)
