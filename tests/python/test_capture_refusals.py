@@ -99,6 +99,18 @@ def test_an_index_that_only_the_run_knows_is_checked():
             run(vector(), np.array([place]))
 
 
+def test_a_store_of_extents_that_only_the_run_knows_is_checked():
+    def store(x, k):
+        x[: k[0]] = x[k[1] :] * 2.0
+
+    run = evaluated(store)
+    x = vector()
+    run(x, np.array([3, 2]))
+    assert (x == [4.0, 6.0, 8.0, 3.0, 4.0]).all()
+    with pytest.raises(ValueError):
+        run(vector(), np.array([3, 3]))
+
+
 def test_extents_that_only_the_run_knows_are_checked():
     def add(x, k):
         return x[: k[0]] + x[k[1] :]

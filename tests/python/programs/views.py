@@ -77,3 +77,8 @@ def views_follow_their_base(m):
 @program(lambda rng, n: (reals(rng, n, 1, 3, 1), reals(rng, 1, n)), (5, 2, 3, 9))
 def squeezed(a, b):
     return a.squeeze(), np.squeeze(a, axis=(1, 3)), b[0], np.atleast_2d(b[0]), np.squeeze(b, 0)
+
+
+@program(lambda rng, n: (reals(rng, n),), exact=True)
+def bounds_beyond_every_extent(x):
+    return x[: 2**80], x[-(2**80) :], x[2**63 - 1 :], x[: -(2**63)], x[2**80 :: -1], x[: 2**61 + 1 : 2**61]
