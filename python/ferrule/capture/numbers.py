@@ -273,9 +273,6 @@ class Scalar(Number):
             return self
         raise errors.user_error(IndexError, "invalid index to scalar variable.")
 
-    def __format__(self, spec: str) -> str:
-        return str(self)  # the number is not known, so there is nothing to form
-
     def _reduced(self, *args: Any, **kwargs: Any) -> Any:
         return self
 
