@@ -179,7 +179,7 @@ CASES = [
         ["where Python needs the value of an integer is not supported"],
     ),
     (text_of_a_number, errors.Unsupported, "UP031", ["asks for by 'float()', is not supported."]),
-    (sorted_by_data, errors.Unsupported, "# order", ["Python bool", "'if', 'while' or np.where"]),
+    (sorted_by_data, errors.Unsupported, "# order", ["'sorted' of values", "'if', 'while' or np.where"]),
     (
         iterated_by_numpy,
         errors.Unsupported,

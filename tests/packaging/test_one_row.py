@@ -18,10 +18,10 @@ from ferrule import _compiler as ir
 
 ROOT = Path(__file__).resolve().parents[2]
 
-ROW = 'FR_ELEMENTWISE(isposinf, 1, FloatPredicate, 1, 0, "isposinf", "x is positive infinity.")\n'
+ROW = 'FR_ELEMENTWISE(isgreat, 1, FloatPredicate, 1, 0, "isgreat", "x is positive infinity.")\n'
 FUNCTOR = """\
 template <class T>
-FR_INLINE bool isposinf(T x) {
+FR_INLINE bool isgreat(T x) {
   return x == FloatFacts<T>::inf;
 }
 

@@ -42,6 +42,7 @@ CAPTURE = {
     "composed.py": "NumPy functions without a row: isclose, array_equal, sinc, angle, diff, select",
     "creation.py": "sizes of arange, linspace and eye",
     "extremes.py": "min and max of numbers of Python and of arrays",
+    "element_store.py": "whether an integer array holds a number",
     "elementwise.py": "NumPy functions without a row: clip, round, nan_to_num, power's shortcuts",
     "mathematics.py": "functions of math",
     "methods.py": "methods of ndarray",

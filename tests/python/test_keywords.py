@@ -65,6 +65,12 @@ VALUES: dict[str, list[Any]] = {
     "start": [1.0],
     "step": [0.5],
     "fill_value": [2.0],
+    "deg": [True],
+    "n": [2],
+    "prepend": [0.0],
+    "append": [0.0],
+    "tol": [10],
+    "default": [2.0],
 }
 # Positional arguments of those whose parameters are not arrays of one shape.
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
@@ -72,7 +78,9 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "full_like": ("x", 2.5), "arange": (4.0,), "linspace": (0.0, 2.0), "broadcast_to": ("x", (2, 2, 3)),
     "reshape": ("x", (3, 2)), "swapaxes": ("x", 0, 1), "moveaxis": ("x", 0, 1), "expand_dims": ("x", 0),
     "clip": ("x", 0.0, 1.0), "astype": ("x", np.float32), "copyto": ("out", "x"), "where": ("mask", "x", "x"),
-    "ldexp": ("x", "i"), "diag": ("x",), "meshgrid": ("row", "row"),
+    "ldexp": ("x", "i"), "diag": ("x",), "meshgrid": ("row", "row"), "array_equal": ("x", "x"), "array_equiv": ("x", "x"),
+    "array_split": ("x", 2), "can_cast": (np.float32, np.float64), "dsplit": ("x", 1), "hsplit": ("x", 1), "split": ("x", 1),
+    "vsplit": ("x", 1), "select": ([A > 0], [A]), "rollaxis": ("x", 1, 0),
 }  # fmt: skip
 INTEGERS = {"bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "invert", "bitwise_not",
             "bitwise_invert", "bitwise_left_shift", "bitwise_right_shift", "bitwise_count", "gcd", "lcm"}  # fmt: skip
@@ -86,7 +94,9 @@ def public(function: Any) -> str | None:
     return name if getattr(np, name, None) is function else None
 
 
-NAMES = sorted({name for name in map(public, TRACED) if name is not None})
+# Settings of the process are refused whatever they are.
+SETTINGS = {"seterr", "seterrcall", "setbufsize", "set_printoptions"}
+NAMES = sorted({name for name in map(public, TRACED) if name is not None} - SETTINGS)
 
 
 def parameters(function: Any) -> list[str]:

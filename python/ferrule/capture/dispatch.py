@@ -205,7 +205,8 @@ class Dispatcher:
                 if type(fn) is not BuiltinFunctionType and not isinstance(fn, type):
                     raise
                 raise errors.unsupported(
-                    f"'{fn.__qualname__}' of values that change within a call is not supported."
+                    f"'{fn.__qualname__}' of values that change within a call is not supported.",
+                    "Decide with 'if', 'while' or np.where in the program itself.",
                 ) from None
         return invoke(fn, args, kwargs)
 

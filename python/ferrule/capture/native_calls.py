@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import errors
-from .base import unsupported
+from .base import is_traced, unsupported
 
 _FOLDER = str(Path(__file__).parent)
 
@@ -24,6 +24,8 @@ def is_method_of_arrays(fn: Any, args: tuple[Any, ...]) -> bool:
 
 def refusal(fn: Any, error: TypeError, callers: frozenset[CodeType]) -> BaseException | None:
     """What to raise for a TypeError of the call itself, which ends in one of `callers`; None for any other."""
+    if is_traced(fn):
+        return None
     innermost = error.__traceback__
     while innermost is not None and innermost.tb_next is not None:
         innermost = innermost.tb_next

@@ -189,10 +189,10 @@ def _require(condition: ir.Condition, old: list[ir.Expr], dims: list[ir.Expr], u
 
 
 def _settled(condition: ir.Condition) -> bool:
-    answer = holds(condition)
-    if answer is None:
-        raise unsupported("a reshape to a shape that changes within a call")
-    return answer
+    try:
+        return decide(condition)
+    except errors.NeedsRuntime:
+        raise unsupported("a reshape to a shape that changes within a call") from None
 
 
 def _met(condition: ir.Condition) -> bool:
@@ -211,7 +211,8 @@ def _count(trace: Trace, expr: ir.Expr) -> int | None:
 
 
 def _is_of_entry(trace: Trace, condition: ir.Condition) -> bool:
-    return None not in (trace.evaluate(condition.left), trace.evaluate(condition.right))
+    known = map(trace.evaluate_generally, (condition.left, condition.right))
+    return None not in known
 
 
 def _quotient(old: list[ir.Expr], dims: list[ir.Expr], unknown: int) -> ir.Expr:
