@@ -291,7 +291,8 @@ import subject
 program = fr.program(subject.main)
 result = program(np.arange(4.0), 3)
 compiler = "ferrule._compiler" in sys.modules
-print(json.dumps({**{k: program.stats()[k] for k in ("captures", "compiles", "hits")}, "compiler": compiler,
+slow = [name for name in ("pathlib", "fractions", "numpy.ma", "ferrule.capture.annotations") if name in sys.modules]
+print(json.dumps({**{k: program.stats()[k] for k in ("captures", "compiles", "hits")}, "compiler": compiler, "slow": slow,
                   "result": result.tolist()}))
 """
 
@@ -323,6 +324,7 @@ def test_a_new_process_neither_traces_nor_compiles_until_something_changes(tmp_p
     (folder / "helper.py").write_text("def add(a):\n    return a + 1.0\n")
     first = run_child(folder, store)
     assert (first["captures"], first["compiles"]) == (1, 1)
+    assert first["slow"] == [], "imports that a first call without annotations does without"
     second = run_child(folder, store)
     assert (second["captures"], second["compiles"], second["hits"]) == (0, 0, 1)
     assert not second["compiler"]

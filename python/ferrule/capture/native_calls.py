@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from . import errors
 from .base import is_traced, unsupported
 
-_FOLDER = str(Path(__file__).parent)
+_FOLDER = os.path.dirname(__file__)
 
 
 def is_method_of_arrays(fn: Any, args: tuple[Any, ...]) -> bool:
