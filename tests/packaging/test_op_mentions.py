@@ -50,10 +50,10 @@ CAPTURE = {
     "operators.py": "operators of Python integers, and comparisons",
     "overflow.py": "when the arithmetic of Python ints leaves 64 bits",
     "reductions.py": "mean, var, std, ptp, count_nonzero, average and reductions by ufuncs",
-    "regions.py": "the flags of early exits",
     "scalars.py": "abs, min, max, sum, round, int and bool",
     "shaping.py": "trace",
     "table.py": "ufuncs of two results and the signatures of reductions",
+    "traps.py": "the flags of early exits, negated conditions",
 }
 PYTHON_WORDS = {
     "api.py": {"max"},

@@ -15,7 +15,7 @@ import pytest
 from programs import load
 
 from ferrule import errors
-from ferrule.capture import dispatch
+from ferrule.capture import calls
 from ferrule.capture.errors import Abort, boundary
 
 OFFSET = 10
@@ -23,7 +23,7 @@ TABLE = {"a": 1, "b": 2}
 
 
 def rewritten(fn):
-    made = dispatch.convert(fn)
+    made = calls.convert(fn)
     assert made is not None and made.__code__ is not fn.__code__
     return made
 
@@ -530,7 +530,7 @@ def test_generators_stay_as_they_are():
     def numbers():
         yield 1
 
-    assert dispatch.convert(numbers) is None
+    assert calls.convert(numbers) is None
 
 
 @pytest.mark.parametrize(
@@ -599,7 +599,7 @@ def test_code_without_source_is_refused():
         pytest.raises(errors.Unsupported, match=r"The source of 'made' cannot be read \('<string>'\)"),
         boundary(),
     ):
-        dispatch.convert(scope["made"])
+        calls.convert(scope["made"])
 
 
 def test_a_stale_source_is_refused(tmp_path):
@@ -609,4 +609,4 @@ def test_a_stale_source_is_refused(tmp_path):
     exec(compile(path.read_text(), str(path), "exec"), scope)
     path.write_text("\n\n\ndef other(x):\n    return x + 1\n")
     with pytest.raises(Abort, match="no longer its definition"):
-        dispatch.convert(scope["made"])
+        calls.convert(scope["made"])

@@ -217,12 +217,12 @@ import numpy as np
 import ferrule as fr
 sys.path.insert(0, sys.argv[1])
 import texts
-from ferrule.capture import dispatch
+from ferrule.capture import calls
 from ferrule.capture.errors import boundary
 for fn in texts.FUNCTIONS:
     fn = getattr(fn, "__func__", fn)
     with boundary():
-        assert dispatch.convert(fn) is not None, fn
+        assert calls.convert(fn) is not None, fn
 print(len(texts.FUNCTIONS))
 """
 

@@ -13,6 +13,17 @@ def is_traced(value: Any) -> bool:
     return isinstance(value, Tracer)
 
 
+def holds_traced(value: Any) -> bool:
+    """Whether a value is a stand-in, or a tuple, list, dict or slice with one in it."""
+    if isinstance(value, (tuple, list)):
+        return any(map(holds_traced, value))
+    if isinstance(value, dict):
+        return any(map(holds_traced, value.values()))
+    if isinstance(value, slice):
+        return any(map(is_traced, (value.start, value.stop, value.step)))
+    return is_traced(value)
+
+
 def unsupported(what: str, instead: str = "") -> BaseException:
     """The error for valid NumPy or Python that cannot be compiled yet.
 

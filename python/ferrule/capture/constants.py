@@ -11,11 +11,12 @@ import numpy as np
 from ferrule import _compiler as ir
 
 from . import errors
+from .base import holds_traced
 from .creation import _dtype, _natural_dtype, _order, _zero_rank, copy, empty
 from .elementwise import cast
 from .operands import cast_scalar, check_dtype, lift
 from .trace import Trace
-from .tracers import Array, Cond, Int, Scalar, Storage, is_traced, unsupported
+from .tracers import Array, Cond, Int, Scalar, Storage, unsupported
 
 CONSTANT_LIMIT = 1 << 20  # bytes of a global array that may be copied into a program ahead of time
 
@@ -49,7 +50,7 @@ def _array(value: Any, dtype: Any, copying: Any) -> Any:
     if isinstance(value, (Scalar, Int, Cond)):
         kind = _dtype(dtype, _natural_dtype(value))
         return _zero_rank(lift(cast_scalar(value, kind)))
-    if not _holds_traced(value):
+    if not holds_traced(value):
         real = np.array(value, dtype=dtype)
         check_dtype(real.dtype, "an array of dtype")
         return literal(real)
@@ -69,12 +70,6 @@ def _array(value: Any, dtype: Any, copying: Any) -> Any:
 
 def _item(item: Any) -> Any:
     return _array(item, None, False) if isinstance(item, (list, tuple, np.ndarray)) else item
-
-
-def _holds_traced(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return any(_holds_traced(item) for item in value)
-    return is_traced(value)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:

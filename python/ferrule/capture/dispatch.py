@@ -7,87 +7,24 @@ pieces of the function, or have `regions` and `loops` trace them.
 from __future__ import annotations
 
 import builtins
-import enum
-import functools
 import importlib.util
-import operator
 import os
 import sys
 from collections.abc import Callable, Iterator
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, CellType, FunctionType, ModuleType
 from typing import Any, cast
 
 import numpy as np
 
-from ferrule import _compiler as ir
 from ferrule.variables import holds_array
 from ferrule.warm import MISSING, read_path
 
-from . import errors, native_calls, outside, rewrite
+from . import calls, errors, native_calls, outside
+from .base import holds_traced, is_traced
 from .maybe import Maybe
 from .trace import Trace
-
-# Builtins that call a function given to them; it is rewritten first.
-_CALLERS = (map, filter, sorted, functools.reduce, min, max)
-
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "Eq": operator.eq,
-    "NotEq": operator.ne,
-    "Lt": operator.lt,
-    "LtE": operator.le,
-    "Gt": operator.gt,
-    "GtE": operator.ge,
-    "Is": lambda left, right: _is_same(left, right),
-    "IsNot": lambda left, right: not _is_same(left, right),
-    "In": lambda left, right: left in right,
-    "NotIn": lambda left, right: left not in right,
-}
-
-
-def _is_same(left: Any, right: Any) -> bool:
-    """left is right; two arguments may be one array in one call and two in another."""
-    if left is not right and Trace.active() is not None and _is_given(left) and _is_given(right):
-        raise errors.unsupported(
-            "The comparison of two arguments with 'is' is not supported.",
-            "Compare their values, or pass a flag.",
-        )
-    if left is not right and any(
-        _is_traced_number(one) and (isinstance(other, (int, float)) or _is_traced_number(other))
-        for one, other in ((left, right), (right, left))
-    ):
-        raise errors.unsupported(
-            "The comparison of a traced number with 'is' is not supported.", "Write '=='."
-        )
-    return left is right
-
-
-def _is_traced_number(value: Any) -> bool:
-    from .tracers import Cond, Int, Scalar
-
-    return isinstance(value, (Int, Cond)) or (isinstance(value, Scalar) and value.weak)
-
-
-def _is_given(value: Any) -> bool:
-    from .tracers import Array, Int, Scalar
-
-    if isinstance(value, Array):
-        return value.step is None and value.storage.argument is not None
-    return isinstance(value, (Int, Scalar))
-
-
-def _refuse_changing(fn: Any) -> None:
-    """Refuses a call whose answer changes from call to call: the trace would keep the first one."""
-    owner = getattr(fn, "__self__", None)
-    module = getattr(fn, "__module__", None) or type(owner).__module__
-    if module.partition(".")[0] in ("random", "time", "secrets", "datetime") or module.startswith(
-        "numpy.random"
-    ):
-        name = getattr(fn, "__name__", type(fn).__name__)
-        raise errors.unsupported(
-            f"The call of '{module}.{name}', whose answer changes from call to call, is not supported.",
-            "Make the value outside and pass it as an argument.",
-        )
-
+from .truth import COMPARE
+from .truth import truth as truth_of
 
 _READERS = ("get", "items", "values")  # of a dict
 
@@ -117,7 +54,7 @@ class Dispatcher:
     def load(self, value: Any, path: str) -> Any:
         """A global or a closure's name, or an attribute of one; arrays come back as hidden arguments."""
         trace = Trace.active()
-        if trace is None or _is_traced(value):
+        if trace is None or is_traced(value):
             return value
         root, *names = path.split(".")
         owner = self.cells.get(root, self.globals)
@@ -144,15 +81,15 @@ class Dispatcher:
         except NameError:
             if Trace.active() is None:
                 raise
-            from . import regions
+            from . import traps
 
-            raise regions.unset(name) from None
+            raise traps.unset(name) from None
         return value if type(value) is not Maybe else value.read(name)
 
     def attribute(self, value: Any, name: str) -> Any:
         """value.name of a local value; what lives longer than the trace is noted as a global is."""
         trace = Trace.active()
-        if trace is None or _is_traced(value):
+        if trace is None or is_traced(value):
             return getattr(value, name)
         if isinstance(value, ModuleType):
             return outside.read(trace, value, [name], vars(value), "")
@@ -177,13 +114,13 @@ class Dispatcher:
         """What a call gave that may have read any global or any attribute; all of them are noted."""
         trace = Trace.active()
         content = value if reader == "vars" else self.globals
-        if trace is not None and type(content) is dict and not any(map(_is_traced, content.values())):
+        if trace is not None and type(content) is dict and not any(map(is_traced, content.values())):
             outside.watch_container(trace, content)
         return value
 
     def global_store(self, value: Any, name: str) -> None:
         """A global was assigned; traced values cannot outlive the capture."""
-        if Trace.active() is not None and _is_traced(value):
+        if Trace.active() is not None and is_traced(value):
             del self.globals[name]
             raise errors.unsupported(
                 f"The assignment of a computed value to the global '{name}' is not supported.",
@@ -208,7 +145,7 @@ class Dispatcher:
                     f"'{fn.__qualname__}' of values that change within a call is not supported.",
                     "Decide with 'if', 'while' or np.where in the program itself.",
                 ) from None
-        return invoke(fn, args, kwargs)
+        return calls.invoke(fn, args, kwargs)
 
     def _traced_call(self, trace: Trace, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         handler = _table_lookup(fn)
@@ -216,14 +153,14 @@ class Dispatcher:
             return handler(*args, **kwargs)
         if native_calls.is_method_of_arrays(fn, args):
             return self.call(getattr(args[0], fn.__name__), *args[1:], **kwargs)
-        _refuse_changing(fn)
+        calls.refuse_changing(fn)
         outside.environment(trace, fn, args)
         if isinstance(fn, BuiltinFunctionType) and type(fn.__self__) is dict and fn.__name__ in _READERS:
             content = {key: met(trace, item) for key, item in fn.__self__.items()}
             return getattr(content, fn.__name__)(*args, **kwargs)
-        if (fn is getattr or fn is hasattr) and len(args) > 1 and not _is_traced(args[0]):
+        if (fn is getattr or fn is hasattr) and len(args) > 1 and not is_traced(args[0]):
             return outside.look_up(trace, fn, *args)
-        return invoke(fn, args, kwargs)
+        return calls.invoke(fn, args, kwargs)
 
     def getitem(self, value: Any, index: Any) -> Any:
         """value[index] as a load."""
@@ -234,7 +171,7 @@ class Dispatcher:
                 return handler(index)
             if value is os.environ:
                 outside.environment(trace, os.environ.__getitem__, (index,))
-            if isinstance(value, np.ndarray) and _holds_traced(index):
+            if isinstance(value, np.ndarray) and holds_traced(index):
                 value = trace.constant_array(value)
             if type(value) in (dict, list, tuple):
                 return met(trace, value[index])
@@ -244,7 +181,7 @@ class Dispatcher:
 
     def if_(self, test: Any, then: FunctionType, orelse: FunctionType | None, names: tuple[str, ...]) -> None:
         """The statement `if`."""
-        truth = _truth(test)
+        truth = truth_of(test)
         if truth is True:
             then()
         elif truth is False:
@@ -257,7 +194,7 @@ class Dispatcher:
 
     def if_exp(self, test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
         """The expression `then if test else orelse`."""
-        truth = _truth(test)
+        truth = truth_of(test)
         if truth is True:
             return then()
         if truth is False:
@@ -268,7 +205,7 @@ class Dispatcher:
 
     def keeps(self, test: Any) -> bool:
         """The `if` of a comprehension."""
-        truth = _truth(test)
+        truth = truth_of(test)
         if truth is True or truth is False:
             return bool(truth)
         raise errors.unsupported(
@@ -286,7 +223,7 @@ class Dispatcher:
 
     def _connect(self, value: Any, operands: tuple[Callable[[], Any], ...], while_: bool) -> Any:
         for position, operand in enumerate(operands):
-            truth = _truth(value)
+            truth = truth_of(value)
             if truth is True or truth is False:
                 if truth is not while_:
                     return value
@@ -307,17 +244,17 @@ class Dispatcher:
 
     def not_(self, value: Any) -> Any:
         """not value"""
-        truth = _truth(value)
+        truth = truth_of(value)
         if truth is True or truth is False:
             return not truth
-        from . import regions
+        from . import traps
 
-        return regions.negation(truth)
+        return traps.negation(truth)
 
     def chain(self, names: tuple[str, ...], left: Any, *operands: Callable[[], Any]) -> Any:
         """left < middle <= right ..., each operand evaluated at most once."""
         right = operands[0]()
-        result = _COMPARE[names[0]](left, right)
+        result = COMPARE[names[0]](left, right)
         if len(operands) == 1:
             return result
         return self._connect(result, (lambda: self.chain(names[1:], right, *operands[1:]),), True)
@@ -350,7 +287,7 @@ class Dispatcher:
             body(item)
             if flag is None:
                 continue
-            truth = _truth(flag.cell_contents)
+            truth = truth_of(flag.cell_contents)
             if truth is True:
                 return
             if truth is not False:
@@ -399,24 +336,24 @@ class Dispatcher:
 
     def assert_(self, test: Any, message: Callable[[], Any] | None) -> None:
         """The statement `assert`: a check of the program where it depends on data."""
-        truth = _truth(test)
+        truth = truth_of(test)
         if truth is True:
             return
         text = None if message is None else _described(message, truth is not False)
         if truth is False:
             failure = AssertionError() if text is None else AssertionError(text)
             raise self.raising(failure)
-        from . import regions
+        from . import traps
 
-        regions.check(truth, "Assertion failed." if text is None else str(text))
+        traps.check(truth, "Assertion failed." if text is None else str(text))
 
     def raising(self, exception: Any) -> Any:
         """The exception that `raise` is to raise: inside a region it becomes a trap of the program."""
         trace = Trace.active()
         if trace is not None and trace.depth > 0:
-            from . import regions
+            from . import traps
 
-            regions.trap(exception)
+            traps.trap(exception)
         return exception
 
     def raising_made(self, make: Callable[[], Any]) -> Any:
@@ -436,100 +373,6 @@ def _described(make: Callable[[], Any], for_all_runs: bool = False) -> Any:
         trace.describing = outer
 
 
-def convert(fn: FunctionType) -> FunctionType | None:
-    """The rewritten form of a function, noted as part of the current capture; None for generators."""
-    trace = Trace.active()
-    if trace is not None and not errors.is_generated(fn.__code__):
-        trace.outside.meet_names(fn)
-    return rewrite.convert(fn, Dispatcher)
-
-
-def invoke(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Calls a function that the table does not know: rewritten if it is the user's."""
-    kind = type(fn)
-    if kind is FunctionType:
-        return _target(fn, args, kwargs)(*args, **kwargs)
-    if kind is MethodType and type(fn.__func__) is FunctionType:
-        return _target(fn.__func__, args, kwargs)(fn.__self__, *args, **kwargs)
-    if kind is MethodType and _wrapped(fn.__func__) is not None:
-        return invoke(_wrapped(fn.__func__), (fn.__self__, *args), kwargs)
-    if kind is functools.partial:
-        return Dispatcher.call(_NOWHERE, fn.func, *fn.args, *args, **{**fn.keywords, **kwargs})
-    if kind is BuiltinFunctionType or isinstance(fn, type):
-        return _construct(fn, args, kwargs)
-    if _wrapped(fn) is not None:
-        return invoke(_wrapped(fn), args, kwargs)
-    method = getattr(kind, "__call__", None)  # noqa: B004
-    if type(method) is FunctionType and _is_users(method):
-        return _target(method, (fn, *args), kwargs)(fn, *args, **kwargs)
-    return fn(*args, **kwargs)
-
-
-def _wrapped(fn: Any) -> Any:
-    """The plain function of a program; None for anything else."""
-    return getattr(fn, "__wrapped__", None) if type(fn).__module__.partition(".")[0] == "ferrule" else None
-
-
-def _construct(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A builtin or a class; functions given to those that call them, and __init__ of users' classes, are rewritten."""
-    if fn in _CALLERS:
-        args = tuple(_rewritten(argument) for argument in args)
-        kwargs = {name: _rewritten(argument) for name, argument in kwargs.items()}
-    initialise = _initialiser(fn)
-    if initialise is not None:
-        made = object.__new__(fn)
-        _mark_made(made)
-        _target(initialise, (made, *args), kwargs)(made, *args, **kwargs)
-        return made
-    result = fn(*args, **kwargs)
-    if type(result) is fn and not isinstance(result, enum.Enum):
-        _mark_made(result)
-    return result
-
-
-def _mark_made(value: Any) -> None:
-    trace = Trace.active()
-    if trace is not None:
-        trace.outside.made[id(value)] = value
-
-
-def _initialiser(fn: Any) -> FunctionType | None:
-    """The __init__ that a call of an ordinary class of the user runs."""
-    if type(fn) is not type or getattr(fn, "__new__", None) is not object.__new__:
-        return None
-    initialise: Any = getattr(fn, "__init__", None)
-    return (
-        initialise
-        if type(initialise) is FunctionType and _is_users(initialise) and _has_source(initialise)
-        else None
-    )
-
-
-def _rewritten(value: Any) -> Any:
-    if type(value) is FunctionType and _is_users(value):
-        return convert(value) or value
-    return value
-
-
-def _target(fn: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> FunctionType:
-    """The function to run for a Python function: its rewritten form if it is the user's and has source."""
-    if errors.is_generated(fn.__code__) or not _is_users(fn):
-        return fn
-    if not _has_source(fn) and not any(_holds_traced(value) for value in (*args, *kwargs.values())):
-        return fn
-    return convert(fn) or fn
-
-
-def _is_users(fn: FunctionType) -> bool:
-    return (fn.__module__ or "").partition(".")[0] not in outside.OWN_MODULES
-
-
-def _has_source(fn: FunctionType) -> bool:
-    from .source import has_source
-
-    return has_source(fn)
-
-
 def cells_of(*pieces: Any) -> dict[str, CellType]:
     """The cells that pieces share with their function, by name."""
     return {
@@ -540,54 +383,6 @@ def cells_of(*pieces: Any) -> dict[str, CellType]:
     }
 
 
-def _truth(value: Any) -> Any:
-    """True or False, or the Condition or bool Scalar that decides at run time."""
-    if value is True or value is False:
-        return value
-    trace = Trace.active()
-    if trace is None or not _is_traced(value):
-        return bool(value)
-    if trace.annotated:
-        return _truth_ahead(trace, value)
-    try:
-        return bool(value)
-    except errors.NeedsRuntime as needs:
-        return needs.condition
-
-
-def _truth_ahead(trace: Trace, value: Any) -> Any:
-    """The same without arguments: what is not certain of sizes and ints decides at run time."""
-    from .tracers import Cond, Int
-
-    condition = value.condition if isinstance(value, Cond) else None
-    if isinstance(value, Int):
-        condition = ir.Condition(ir.Relation.Ne, value.expr, ir.Expr(0))
-    if condition is None:
-        try:
-            return bool(value)
-        except errors.NeedsRuntime as needs:
-            return needs.condition
-    known = trace.facts.prove(condition)
-    return condition if known is None else bool(known)
-
-
-def _is_traced(value: Any) -> bool:
-    from .tracers import is_traced
-
-    return is_traced(value)
-
-
-def _holds_traced(value: Any) -> bool:
-    """Whether a value is traced, or a tuple, list, dict or slice with a traced value in it."""
-    if isinstance(value, (tuple, list)):
-        return any(_holds_traced(item) for item in value)
-    if isinstance(value, dict):
-        return any(_holds_traced(item) for item in value.values())
-    if isinstance(value, slice):
-        return any(_is_traced(part) for part in (value.start, value.stop, value.step))
-    return _is_traced(value)
-
-
 def _table_lookup(value: Any) -> Any:
     from .table import lookup
 
@@ -595,8 +390,13 @@ def _table_lookup(value: Any) -> Any:
 
 
 def _nowhere() -> None:
-    """A function without globals that matter, for calls on behalf of partial objects."""
+    """A function without globals that matter."""
+
+
+def nowhere() -> Dispatcher:
+    """The routes for calls on behalf of partial objects."""
+    return _NOWHERE
 
 
 _NOWHERE = Dispatcher(cast(FunctionType, _nowhere))
-_CALLERS_OF_NATIVE = frozenset(fn.__code__ for fn in (Dispatcher._traced_call, invoke, _construct))
+_CALLERS_OF_NATIVE = frozenset(fn.__code__ for fn in (Dispatcher._traced_call, calls.invoke, calls.construct))

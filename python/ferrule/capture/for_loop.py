@@ -7,7 +7,7 @@ from typing import Any
 
 from ferrule import _compiler as ir
 
-from . import errors, regions, state
+from . import errors, regions, state, traps
 from .containers import Snapshot
 from .decide import holds
 from .dispatch import Dispatcher
@@ -133,16 +133,16 @@ class For(Loop):
         except errors.Trapped as trapped:
             attempt.drop()
             snapshot.restore()
-            regions.fail_if(self.span.nonempty(), trapped)
+            traps.fail_if(self.span.nonempty(), trapped)
             self.reset()
             return True
         except Exception as error:
             attempt.drop()
             snapshot.restore()
-            ended = regions.as_trap(error) if self.may_be_empty() else None
+            ended = traps.as_trap(error) if self.may_be_empty() else None
             if ended is None:
                 raise
-            regions.fail_if(self.span.nonempty(), ended)
+            traps.fail_if(self.span.nonempty(), ended)
             self.reset()
             return True
         except errors.Retrace as request:

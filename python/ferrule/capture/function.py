@@ -16,7 +16,7 @@ from ferrule import errors as public
 from ferrule.variables import Content, holds_array, variable
 from ferrule.warm import snapshot
 
-from . import dispatch, errors, methods
+from . import calls, dispatch, errors, methods
 from .decide import Eq, strongest
 from .outside import Outside, Watch, changed_outside, watch_container, watch_whole
 from .results import declare_results
@@ -233,7 +233,7 @@ def trace_function(
     """Runs the rewritten function on stand-ins of its arguments and finishes the program."""
     builder, options = trace.builder, trace.options
     builder.set_options(options.bounds_check, options.arguments_may_alias)
-    rewritten = dispatch.convert(fn)  # type: ignore[arg-type]
+    rewritten = calls.convert(fn)  # type: ignore[arg-type]
     if rewritten is None:
         raise public.Unsupported(f"'{fn.__name__}' is a generator or coroutine, which is not supported.")
     value = _run(trace, rewritten, positional, named)

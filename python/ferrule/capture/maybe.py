@@ -25,9 +25,9 @@ class Maybe:
     def read(self, name: str) -> Any:
         """The value; the program stops here if there is none."""
         if not self.is_sure:
-            from . import regions
+            from . import traps
 
-            regions.check_set(self.is_set, name)
+            traps.check_set(self.is_set, name)
             self.checked = Trace.current().region
         return self.value
 

@@ -202,9 +202,9 @@ def _divided_by_zero(what: str) -> None:
     """The ZeroDivisionError; one of the run where a region may not run."""
     error = errors.user_error(ZeroDivisionError, _by_zero(what))
     if Trace.current().depth:
-        from . import regions
+        from . import traps
 
-        regions.trap(ZeroDivisionError(_by_zero(what)))
+        traps.trap(ZeroDivisionError(_by_zero(what)))
     raise error from None
 
 

@@ -301,7 +301,7 @@ def read(trace: Any, holder: Any, names: list[str], owner: Any, path: str) -> An
 
 def _attribute(trace: Any, holder: Any, name: str) -> tuple[Any, bool]:
     """holder.name, and whether code of the user's computed it, which ran as part of the program."""
-    from . import dispatch
+    from . import calls
 
     if not is_users(type(holder)) or isinstance(holder, (type, Tracer)):
         return getattr(holder, name), False
@@ -313,9 +313,9 @@ def _attribute(trace: Any, holder: Any, name: str) -> tuple[Any, bool]:
             trace.outside.forget(holder, name, value)
         return value, False
     if found.raw is not None and type(found.raw.fget) is FunctionType:
-        return dispatch.invoke(found.raw.fget, (holder,), {}), True
+        return calls.invoke(found.raw.fget, (holder,), {}), True
     if found.raw is None:
-        return dispatch.invoke(type(holder).__getattr__, (holder, name), {}), True
+        return calls.invoke(type(holder).__getattr__, (holder, name), {}), True
     return getattr(holder, name), True
 
 

@@ -8,13 +8,14 @@ from typing import Any
 
 from ferrule import _compiler as ir
 
-from . import errors, regions, state
+from . import errors, regions, state, traps
 from .containers import Snapshot
 from .decide import holds
 from .loop import Loop, Peel
 from .state import UNDEFINED, read, write
 from .trace import Trace
 from .tracers import Cond
+from .truth import truth
 
 
 class While(Loop):
@@ -117,17 +118,15 @@ class While(Loop):
 
     def tested(self) -> Any:
         """The test, and that nothing has left the loop, as True, False or what decides at run time."""
-        from .dispatch import _truth
-
         if self.stop is None:
-            return _truth(self.test())
-        flag = _truth(self.cells[self.stop].cell_contents)
+            return truth(self.test())
+        flag = truth(self.cells[self.stop].cell_contents)
         if flag is False:
-            return _truth(self.test())
+            return truth(self.test())
         if flag is True:
             return False
         outcome = regions.choose(flag, lambda: False, lambda: self.test(), "The test of the loop")
-        return _truth(outcome)
+        return truth(outcome)
 
     def trace_test(self) -> ir.Region | None:
         trace = self.trace
@@ -140,7 +139,7 @@ class While(Loop):
             )
         if self.stop is None:
             self.sized = isinstance(outcome, (ir.Condition, bool))
-        flag = regions.flag_of(trace, outcome)
+        flag = traps.flag_of(trace, outcome)
         return trace.close_region([flag])
 
     def fail(self, trapped: errors.Trapped) -> None:
@@ -149,7 +148,7 @@ class While(Loop):
         if test is True:
             raise trapped
         if test is not False:
-            regions.fail_if(test, trapped)
+            traps.fail_if(test, trapped)
 
     def trace_body(self, snapshot: Snapshot) -> ir.Region | errors.Trapped | None:
         """The region of the body under the current types; None if they have changed, the trap if it ends in one."""
@@ -158,7 +157,7 @@ class While(Loop):
         except errors.Trapped as trapped:
             return trapped
         except Exception as error:
-            ended = regions.as_trap(error)
+            ended = traps.as_trap(error)
             if ended is None:
                 raise
             return ended
