@@ -234,7 +234,8 @@ class _Writer:
         self.lines += [f"    {one} = {two} = {self.pick(start, f'2 * {start}')}", f"    {self.loop(one)}"]
         parts = self.pick(one, two), self.pick(one, two)
         self.lines.append(f"        {one}, {two} = {self.part(parts[0])}, {self.part(parts[1])}")
-        self.lines.append(f"        {one} = {one}[1:]")
+        # Both, or the one that is looked at may get the length of the other for ever.
+        self.lines.append(f"        {one}, {two} = {one}[1:], {two}[1:]")
 
     def statement(self, indent: int) -> None:
         margin = "    " * indent
