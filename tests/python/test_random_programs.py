@@ -67,6 +67,9 @@ def check(fn, compiled, seed, n):
             stretched = "broadcast" in str(error) and "A check of the program failed" in str(error)
             assert refused is not None or stretched, f"{where}: {error}"
             return
+        except errors.Unsupported as error:
+            assert "Copy it first" in str(error), f"{where}: {error}"  # view or copy is a matter of the run
+            return
         except AttributeError:
             assert refused is not None, where
             return

@@ -52,7 +52,12 @@ def assign(target: Array, value: Any) -> None:
         )
     if isinstance(value, Array):
         dims = value.dims
-        while len(dims) > target.ndim and holds(ir.Condition(Eq, dims[0], ONE)):
+        while len(dims) > target.ndim:
+            known = holds(ir.Condition(Eq, dims[0], ONE))
+            if known is None:
+                check_equal(ONE, dims[0], "could not broadcast input array into an array of fewer axes")
+            if known is False:
+                break
             dims = dims[1:]
         if len(dims) > target.ndim or not _fits(dims, target):
             raise errors.user_error(

@@ -47,7 +47,13 @@ def reshape(a: Any, shape: Any, order: str = "C", copy: Any = None) -> Any:
     if handle is None:
         if trace.evaluate(ir.product(dims)) == 0 and decide(ir.Condition(Eq, ir.product(dims), ZERO)):
             return _empty(a, dims)
-        handle = _view_by_sizes(a, dims)
+        try:
+            handle = _view_by_sizes(a, dims)
+        except errors.NeedsRuntime:
+            raise errors.unsupported(
+                "A reshape of memory with gaps, in sizes that are known only at run time, is not supported.",
+                "Copy it first: a.copy().reshape(...).",
+            ) from None
         if handle is None:
             return _copied(a, dims)
     if a.storage.pure and trace.builder.type(handle).kind == ir.ValueKind.Scalar:

@@ -348,3 +348,12 @@ def two_names_of_one_value_shrink(x):
         y, z = z[:-1], z[:-1]
         y = y[1:]
     return y, z, x
+
+
+@program(lambda rng, n: (signed(rng, n), rng.random((n + 2, 4))), BOTH)
+def axis_of_one_that_data_decides(x, a):
+    y = np.zeros((3, 4))
+    z = a[:1] * 2 if x[0] > 0 else a[1:2] + 1
+    for row in range(3):
+        y[row] = z
+    return y

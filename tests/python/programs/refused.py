@@ -109,3 +109,11 @@ def where_of_one(x):
 def raising_errstate(x):
     with np.errstate(divide="raise"):
         return 1 / x
+
+
+@program(vector, refused="A reshape of memory with gaps, in sizes .* Copy it first")
+def reshaped_with_gaps(x):
+    y = np.zeros((2, 3))
+    y[...] = x[0]
+    z = y[:, 1:] if x[1] > 0 else y[::-1, :1]
+    return z.reshape(-1)
