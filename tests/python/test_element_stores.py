@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from evaluated import evaluated
 
+from ferrule import capture
+
 NUMBERS = [0.0, -0.9, 127.9, 128.0, -128.9, -129.0, 300.0, 2.0**31, -(2.0**31) - 0.5, -(2.0**31) - 1.0, 2.0**63, -(2.0**63), 1e30, np.nan, np.inf, -np.inf]  # fmt: skip
 SIGNED = [np.int8, np.int32, np.int64]
 
@@ -93,3 +95,11 @@ def test_constants():
     for n in range(3):
         for dtype in (np.int8, np.int32, np.float32):
             agree(compiled, dtype, n)
+
+
+def test_a_number_is_checked_once():
+    programs = []
+    for value in (3.5, np.float64(3.5), np.int64(3)):
+        captured = capture.capture(one, (np.zeros(3, np.int8), value), {}, capture.Options())
+        programs.append(str(captured.program))
+    assert [text.count("check ") for text in programs] == [2, 2, 1]

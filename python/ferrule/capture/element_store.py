@@ -8,28 +8,39 @@ import numpy as np
 
 from ferrule import _compiler as ir
 
+from . import errors
 from .elementwise import apply, require
 from .numbers import Scalar
-from .operands import cast_scalar, lift
+from .operands import cast_scalar
 from .trace import Trace
 
 
 def check_storable(value: Any, dtype: np.dtype[Any]) -> None:
-    """An error of the run for a number that NumPy refuses to store into an array of `dtype`.
+    """An error for a number that NumPy refuses to store into an array of `dtype`; of the run, unless it is known.
 
     NumPy converts a number by way of Python's int. Arrays, also those of no dimension, are cast without a check, and so
     are NumPy's numbers where the array is unsigned. Python ints are checked by `assign`.
     """
     if dtype.kind not in "iu" or not isinstance(value, (float, np.generic, Scalar)):
         return
-    number = value if isinstance(value, Scalar) else Scalar(lift(value))
-    kind = number.dtype
-    if number.id in Trace.current().zero_rank or (dtype.kind == "u" and not number.weak):
+    if not isinstance(value, Scalar):
+        _store_known(value, dtype)
+        return
+    kind = value.dtype
+    if value.id in Trace.current().zero_rank or (dtype.kind == "u" and not value.weak):
         return
     if kind.kind == "f":
-        _check_float(cast_scalar(number, np.dtype(np.float64)), dtype)
+        _check_float(cast_scalar(value, np.dtype(np.float64)), dtype)
     elif kind.kind in "iu" and not np.can_cast(kind, dtype):
-        _check_int(number, dtype)
+        _check_int(value, dtype)
+
+
+def _store_known(value: Any, dtype: np.dtype[Any]) -> None:
+    try:
+        with np.errstate(all="ignore"):
+            np.zeros(1, dtype)[0] = value
+    except (ValueError, OverflowError) as error:
+        raise errors.user_error(type(error), str(error)) from None
 
 
 def _check_float(value: Any, dtype: np.dtype[Any]) -> None:

@@ -128,28 +128,6 @@ def require(fine: Any, message: str, code: ir.ErrorCode) -> None:
     trace.builder.check(condition, code)
 
 
-def is_python_float(value: Any) -> bool:
-    """Whether a value is a float of Python's, not of NumPy's."""
-    return dtype_of(value) is None and _is_float(value)
-
-
-def require_whole(value: Any, dtype: np.dtype[Any]) -> None:
-    """Python's int() of a float that an integer array takes: an error for NaN and beyond the dtype, now or at run time."""
-    if not isinstance(value, Scalar):
-        try:
-            np.zeros(1, dtype)[0] = value
-        except (ValueError, OverflowError) as error:
-            raise errors.user_error(type(error), f"{error}") from None
-        return
-    info = np.iinfo(dtype)
-    low, high = float(info.min), 2.0 ** (info.bits - 1 if info.min else info.bits)
-    # Between low - 1 and low truncation gives low; of 64 bits no float lies there.
-    from_low = apply("greater_equal", (value, low)) if low - 1 == low else apply("greater", (value, low - 1))
-    require(apply("equal", (value, value)), "cannot convert float NaN to integer", ir.ErrorCode.VALUE)
-    fits = apply("logical_and", (from_low, apply("less", (value, high))))
-    require(fits, f"a Python float is out of bounds for {dtype}", ir.ErrorCode.OVERFLOW)
-
-
 def conform(array: Array, dims: Sequence[ir.Expr]) -> Array:
     """The array with its extents spelled as in `dims`: what made them equal may be known here alone, or checked."""
     trace = Trace.current()

@@ -75,8 +75,6 @@ def assign(target: Array, value: Any) -> None:
     else:
         if isinstance(value, Int):
             operands.check_fits(value, target.dtype)
-        if target.dtype.kind in "iu" and elementwise.is_python_float(value):
-            elementwise.require_whole(value, target.dtype)
         value_id = operands.lift(value, target.dtype)
     trace.builder.store(target.mutate(), value_id)
 
