@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, overload
 
-from ferrule.errors import Unsupported, UserValueError
+from ferrule.errors import Unsupported, UserTypeError, UserValueError, nearest
 from ferrule.function import Function
 from ferrule.options import Options
 
@@ -44,6 +44,7 @@ def program(
     on_recompile_limit: str | None = None,
     strict_scalars: bool | None = None,
     check: bool | None = None,
+    **unknown: Any,
 ) -> Any:
     """Compile a NumPy function at its first call, or ahead of time where its arguments are annotated.
 
@@ -75,6 +76,10 @@ def program(
     >>> twice(np.arange(3.0))
     array([0., 2., 4.])
     """
+    if unknown:
+        name, known = next(iter(unknown)), [*(program.__kwdefaults__ or ())]
+        ending = nearest(name, known, f"the options are {', '.join(known)}.")
+        raise UserTypeError(f"'{name}' is no option of a program{ending}")
     if compile not in ("sync", "async"):
         raise UserValueError(f"'compile' is {compile!r}, but must be 'sync' or 'async'.")
     if autotune not in (False, True, "max"):

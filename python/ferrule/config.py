@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ferrule.errors import Unsupported, UserTypeError, UserValueError
+from ferrule.errors import Unsupported, UserTypeError, UserValueError, near_name, nearest, warn
 
 
 @dataclass(frozen=True)
@@ -101,11 +101,8 @@ _overrides: contextvars.ContextVar[Mapping[str, Any]] = contextvars.ContextVar(
 
 def _require(name: str) -> Setting:
     if name not in SETTINGS:
-        import difflib
-
-        near = difflib.get_close_matches(name, SETTINGS, 1)
-        hint = f"; did you mean '{near[0]}'?" if near else f"; the settings are {', '.join(SETTINGS)}."
-        raise UserTypeError(f"'{name}' is no setting{hint}")
+        ending = nearest(name, SETTINGS, f"the settings are {', '.join(SETTINGS)}.")
+        raise UserTypeError(f"'{name}' is no setting{ending}")
     return SETTINGS[name]
 
 
@@ -194,6 +191,39 @@ def watch(by: int) -> None:
     _rt._watch(by)
 
 
+# Variables FERRULE_<NAME> that native code reads itself: the least and the most of a number, None of a text.
+_NATIVE: Mapping[str, tuple[int, int] | None] = {
+    "NUM_THREADS": (1, 2**31 - 1),
+    "RESULT_MEMORY": (0, 2**40 - 1),
+    "DUMP": None,
+    "PASSES_OFF": None,
+}
+
+
+def check_environment(variables: Mapping[str, str]) -> None:
+    """Raise UserValueError for a number that native code would ignore; warn of names that nearly are those of settings.
+
+    Names that are like none may belong to what uses Ferrule.
+    """
+    known = [*_NATIVE, *map(str.upper, SETTINGS)]
+    for variable in [variable for variable in variables if variable.startswith("FERRULE_")]:
+        name, text = variable.removeprefix("FERRULE_"), variables[variable]
+        bounds = _NATIVE.get(name)
+        if bounds is not None and text and not (_is_digits(text) and bounds[0] <= int(text) <= bounds[1]):
+            raise UserValueError(
+                f"{variable} is '{text}', but must be a whole number from {bounds[0]} to {bounds[1]}; unset it for the"
+                " default."
+            )
+        near = None if name in known else near_name(name, known, 0.7)
+        if near is not None:
+            warn(f"{variable} has no effect, as no setting has this name; did you mean FERRULE_{near}?")
+
+
+def _is_digits(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 20
+
+
+check_environment(os.environ)
 # The environment sets them for the whole process.
 if any(os.environ.get(f"FERRULE_{name.upper()}") and setting(name) for name in WATCHED):
     watch(1)

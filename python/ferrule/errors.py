@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterable
 from types import TracebackType
 
 from numpy.exceptions import AxisError
@@ -98,6 +99,19 @@ class IncompatibleArtifact(Error):
 
 class InternalError(Error):
     """A defect of Ferrule; please report it with the dump that the text names."""
+
+
+def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
+    """How the sentence about an unknown name ends: with the known one that may be meant, or with `otherwise`."""
+    near = near_name(name, known)
+    return f"; did you mean '{near}'?" if near else f"; {otherwise}"
+
+
+def near_name(name: str, known: Iterable[str], cutoff: float = 0.6) -> str | None:
+    """The known name that is most alike, if one is alike at least by `cutoff`, 0 to 1."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(name, list(known), 1, cutoff)), None)
 
 
 def warn(message: str) -> None:

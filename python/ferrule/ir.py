@@ -30,7 +30,7 @@ from ferrule._compiler import (
 )
 from ferrule.artifact import Artifact
 from ferrule.config import setting
-from ferrule.errors import UserTypeError, UserValueError
+from ferrule.errors import UserTypeError, UserValueError, nearest
 from ferrule.session import BuildSettings, Spent
 
 __all__ = [
@@ -55,11 +55,9 @@ def operation(name: str) -> Any:
     """The element-wise operation or reduction of this name, for `ProgramBuilder.elementwise` and `reduce`."""
     known = {row.name: row.op for row in (*reduce_ops(), *element_ops())}
     if name not in known:
-        import difflib
-
-        near = difflib.get_close_matches(str(name), known, 1)
-        hint = f"; did you mean '{near[0]}'?" if near else "; docs/ops.md lists them."
-        raise UserValueError(f"'{name}' is no operation{hint}")
+        raise UserValueError(
+            f"'{name}' is no operation{nearest(str(name), known, 'docs/ops.md lists them.')}"
+        )
     return known[name]
 
 

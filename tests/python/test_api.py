@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,8 @@ import numpy as np
 import pytest
 
 import ferrule as fr
+from ferrule.config import SETTINGS as KNOWN_SETTINGS
+from ferrule.config import check_environment
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -398,6 +401,60 @@ def test_settings_come_from_the_innermost_place(monkeypatch: pytest.MonkeyPatch)
     assert setting("recompile_limit") == 5
     with pytest.raises(TypeError, match="'recompile_limits' is no setting; did you mean 'recompile_limit'"):
         fr.config(recompile_limits=3).__enter__()
+
+
+def test_unknown_options_are_refused_with_the_nearest_name() -> None:
+    with pytest.raises(TypeError, match=r"^'fallbak' is no option of a program; did you mean 'fallback'\?$"):
+        fr.program(fallbak="python")(double)
+    with pytest.raises(
+        TypeError, match=r"^'xyz' is no option of a program; the options are static, order, .*check\.$"
+    ):
+        fr.program(double, xyz=1)
+
+
+@pytest.mark.parametrize("text", ["x", "-1", "0", "1.5", "2 ", "+3", "1_0", "9" * 30, str(2**31)])
+def test_numbers_of_threads_in_the_environment_are_checked(text: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        check_environment({"FERRULE_NUM_THREADS": text})
+    assert str(caught.value) == (
+        f"FERRULE_NUM_THREADS is '{text}', but must be a whole number from 1 to 2147483647; unset it for the default."
+    )
+
+
+def test_the_environment_is_checked_by_the_import() -> None:
+    environment = {**os.environ, "FERRULE_RESULT_MEMORY": "-1"}
+    done = subprocess.run(
+        [sys.executable, "-c", "import ferrule"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "FERRULE_RESULT_MEMORY is '-1', but must be a whole number from 0 to" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("CHEK", "CHECK"), ("THREADS", "NUM_THREADS"), ("PASES_OFF", "PASSES_OFF")]
+)
+def test_names_in_the_environment_that_nearly_are_settings_are_warned_of(name: str, meant: str) -> None:
+    with pytest.warns(RuntimeWarning) as caught:
+        check_environment({f"FERRULE_{name}": "1"})
+    assert [str(warning.message) for warning in caught] == [
+        f"FERRULE_{name} has no effect, as no setting has this name; did you mean FERRULE_{meant}?"
+    ]
+
+
+def test_environments_that_nothing_is_wrong_with_are_silent() -> None:
+    names = {f"FERRULE_{name.upper()}": "anything" for name in KNOWN_SETTINGS}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_environment(
+            {
+                **names,
+                "FERRULE_NUM_THREADS": "4",
+                "FERRULE_RESULT_MEMORY": "0",
+                "FERRULE_DUMP": "all",
+                "PATH": "/bin",
+            }
+        )
+        check_environment({"FERRULE_NUM_THREADS": "", "FERRULE_FUZZ": "1", "FERRULE_SOMETHING_ELSE": "1"})
 
 
 @pytest.mark.parametrize(
