@@ -14,6 +14,8 @@ def vector(n=5):
     return np.arange(float(n))
 
 
+OUTSIDE = vector()
+
 CASES = {
     "shapes": (lambda x: x[1:] + x[:3], ValueError, "could not be broadcast together with shapes"),
     "store_shape": (
@@ -207,3 +209,23 @@ def test_the_truth_of_an_array():
     with pytest.raises(errors.UserValueError, match="The truth value of an array"):
         capture(lambda x: bool(x), (np.ones(5),), {})
     assert evaluated(lambda x: bool(x))(np.ones((1, 1))) is True
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x, n: x[range(n)],
+        lambda x, n: x[range(2)],
+        lambda x, n: x[[0, n]],
+        lambda x, n: x[(0, 1), None],
+        lambda x, n: x.__setitem__(range(n), 1.0),
+        lambda x, n: x[np.arange(n)],
+        lambda x, n: OUTSIDE[range(n)],
+    ],
+)
+def test_sequences_as_indices_are_no_wrong_indices(fn):
+    fn(vector(), 2)
+    with pytest.raises(
+        errors.Unsupported, match="An index that is an array or list of integers is not supported"
+    ):
+        capture(fn, (vector(), 2), {})

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import errors
+from .ranges import TracedIter, TracedRange
 
 
 def is_traced(value: Any) -> bool:
@@ -14,14 +15,14 @@ def is_traced(value: Any) -> bool:
 
 
 def holds_traced(value: Any) -> bool:
-    """Whether a value is a stand-in, or a tuple, list, dict or slice with one in it."""
+    """Whether a value is a stand-in, an iteration of them, or a tuple, list, dict or slice with one in it."""
     if isinstance(value, (tuple, list)):
         return any(map(holds_traced, value))
     if isinstance(value, dict):
         return any(map(holds_traced, value.values()))
     if isinstance(value, slice):
         return any(map(is_traced, (value.start, value.stop, value.step)))
-    return is_traced(value)
+    return isinstance(value, (Tracer, TracedRange, TracedIter))
 
 
 def unsupported(what: str, instead: str = "") -> BaseException:

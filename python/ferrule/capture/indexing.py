@@ -12,7 +12,7 @@ from . import errors
 from .decide import ONE, ZERO, Eq, Le, Lt, assume_equal, check_equal, holds, shape_text
 from .slices import Term, from_end_if_negative, index_expr, slice_term
 from .trace import Trace
-from .tracers import Array, Int, Scalar, Window, unsupported
+from .tracers import Array, Int, Scalar, TracedRange, Window, unsupported
 
 
 def load(array: Array, key: Any) -> Any:
@@ -161,6 +161,10 @@ def parse(array: Array, key: Any) -> tuple[list[Term], bool]:
     return terms, element
 
 
+# What NumPy makes an array of where it is one of the indices.
+_SEQUENCES = (list, tuple, range, TracedRange)
+
+
 def _refuse(item: Any) -> None:
     """The one place where masks and integer arrays as indices are refused."""
     if item is None or item is Ellipsis or isinstance(item, (slice, Int)):
@@ -169,11 +173,7 @@ def _refuse(item: Any) -> None:
         raise unsupported("an index that is a boolean mask")
     if isinstance(item, Array) and item.ndim == 0 and item.dtype.kind in "iu":
         return
-    if (
-        isinstance(item, (Array, np.ndarray, list)) and np.ndim(item) > 0
-        if not isinstance(item, Array)
-        else True
-    ):
+    if isinstance(item, (Array, *_SEQUENCES)) or (isinstance(item, np.ndarray) and item.ndim > 0):
         raise unsupported("an index that is an array or list of integers")
     if isinstance(item, Scalar) and item.dtype.kind in "iu":
         return
