@@ -144,7 +144,7 @@ def _joined(
     what: str,
 ) -> dict[str, Any]:
     trace = Trace.current()
-    condition = traps.as_test(trace, test)
+    condition = traps.as_test(test)
     key = (code, tuple(errors.locations()))
     joins = Joins(trace.builder)
     known = types_of(trace).get(key)

@@ -25,8 +25,9 @@ from . import (
     shaping,
     splits,
 )
+from .base import holds_traced
 from .trace import Trace
-from .tracers import Array, Cond, Int, Scalar, TracedIter, TracedRange, is_traced, unsupported
+from .tracers import Array, Cond, Int, Scalar, is_traced, unsupported
 
 Handler = Callable[..., Any]
 
@@ -56,15 +57,6 @@ def lookup(value: Any) -> Handler | None:
         return None
 
 
-def holds_traced(value: Any) -> bool:
-    """Whether an argument is a stand-in or a sequence that holds one."""
-    if isinstance(value, (list, tuple)):
-        return any(holds_traced(item) for item in value)
-    if isinstance(value, dict):
-        return any(holds_traced(item) for item in value.values())
-    return is_traced(value) or isinstance(value, (TracedRange, TracedIter))
-
-
 # They take values one by one from a generator, which shows none of them before.
 _FOLDS = (builtins.any, builtins.all, builtins.sum, builtins.min, builtins.max)
 
@@ -73,10 +65,8 @@ def _guarded(function: Any, handler: Handler) -> Handler:
     """The handler where a stand-in takes part, the function itself where none does."""
 
     def guarded(*args: Any, **kwargs: Any) -> Any:
-        if function in _FOLDS and len(args) >= 1 and isinstance(args[0], Iterator):
-            if function not in (builtins.min, builtins.max):
-                return handler(*args, **kwargs)  # item by item: any() and all() may end early
-            args = (list(args[0]), *args[1:])
+        if function in _FOLDS and args and isinstance(args[0], Iterator):
+            return handler(*args, **kwargs)
         if any(map(holds_traced, args)) or any(map(holds_traced, kwargs.values())):
             return handler(*args, **kwargs)
         return function(*args, **kwargs)
@@ -414,4 +404,4 @@ def _refuse(function: Any, name: str) -> None:
 
 _register()
 
-__all__ = ["TABLE", "Array", "Cond", "Int", "Scalar", "call_function", "call_ufunc", "holds_traced", "lookup"]
+__all__ = ["TABLE", "Array", "Cond", "Int", "Scalar", "call_function", "call_ufunc", "lookup"]

@@ -43,7 +43,8 @@ def _bool_id(test: Any) -> int:
     return as_condition(test)
 
 
-def as_test(trace: Trace, test: Any) -> Any:
+def as_test(test: Any) -> Any:
+    """A test as the builder takes it: a Condition, or a bool value."""
     return test if isinstance(test, ir.Condition) else _bool_id(test)
 
 
