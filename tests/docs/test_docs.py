@@ -5,7 +5,6 @@ A block that cannot run here says so behind its language: ```python skip.
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import os
 import re
@@ -188,8 +187,16 @@ def test_the_options_of_a_program_are_all_described():
     import ferrule
 
     described = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "functions.md").read_text(), re.M)
-    options = set(inspect.signature(ferrule.program).parameters) - {"fn", "autotune"}  # that one is refused
+    options = set(ferrule.program.__kwdefaults__) - {"autotune"}  # that one is refused
     assert set(described) == options and len(described) == len(options)
+
+
+def test_the_exceptions_are_all_described():
+    import ferrule
+
+    page = (ROOT / "docs" / "functions.md").read_text()
+    described = re.findall(r"`(?:fr\.)?(\w+)`", page[page.index("## Errors") : page.index("## Programs without")])
+    assert {*ferrule.errors.__all__, "errors"} == {*described}
 
 
 def test_the_functions_that_capture_knows_are_all_described():
