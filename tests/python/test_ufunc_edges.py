@@ -224,3 +224,11 @@ def test_python_floats_in_arrays_of_integers(dtype):
         check(lambda a: stored(a, -1.5), a)
         check(lambda a: stored(a, float("nan")), a)
         check(lambda a: stored(a, 255.9), a)
+
+
+def test_what_replaces_a_nan_is_not_replaced_itself():
+    x = np.array([np.nan, np.inf, -np.inf, 1.0])
+    check(lambda x: np.nan_to_num(x, nan=np.inf), x)
+    check(lambda x: np.nan_to_num(x, posinf=-np.inf), x)
+    check(lambda x: np.nan_to_num(x, nan=-np.inf, neginf=np.nan), x)
+    check(lambda x: np.nan_to_num(x, False, np.inf, 1.0, 2.0), x.astype(np.float32))

@@ -471,8 +471,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     posinf = float(info.max) if posinf is None else posinf
     neginf = float(info.min) if neginf is None else neginf
     result = select(apply("isnan", (x,)), nan, x)
-    result = select(apply("equal", (result, float("inf"))), posinf, result)
-    result = select(apply("equal", (result, float("-inf"))), neginf, result)
+    result = select(apply("equal", (x, float("inf"))), posinf, result)
+    result = select(apply("equal", (x, float("-inf"))), neginf, result)
     if not copy and isinstance(x, Array):
         write_out("nan_to_num", x, result, "same_kind")
         return x
