@@ -232,13 +232,20 @@ def _compared_places(relation: str, rows: Any, columns: Any, k: Any, kind: np.dt
 def tril(m: Any, k: Any = 0) -> Any:
     """np.tril."""
     m = as_array(m)
-    return select(tri(m.dims[-2], m.dims[-1], k, np.bool_), m, np.zeros((), m.dtype)[()])
+    return select(_triangle(m, k), m, np.zeros((), m.dtype)[()])
 
 
 def triu(m: Any, k: Any = 0) -> Any:
     """np.triu."""
     m = as_array(m)
-    return select(tri(m.dims[-2], m.dims[-1], k - 1, np.bool_), np.zeros((), m.dtype)[()], m)
+    return select(_triangle(m, k - 1), np.zeros((), m.dtype)[()], m)
+
+
+def _triangle(m: Any, k: Any) -> Any:
+    """What is True on and below the k-th diagonal of the last two axes; of one axis, which is a row of a square."""
+    if not isinstance(m, Array) or not m.ndim:
+        raise errors.user_error(TypeError, "a triangle needs an array of at least one axis, got a number.")
+    return tri(m.dims[-2:][0], m.dims[-1], k, np.bool_)
 
 
 def arange(*args: Any, dtype: Any = None, like: Any = None, device: Any = None, **named: Any) -> Any:

@@ -251,6 +251,8 @@ def _diag(v: Any, k: Any = 0) -> Any:
     v = operands.as_array(v)
     if v.ndim == 2:
         return shaping.diagonal(v, k)
+    if v.ndim != 1:
+        raise errors.user_error(ValueError, "Input must be 1- or 2-d.")
     k = scalars.int_index(k)
     n = v.shape[0] + abs(k)
     result = creation.zeros((n, n), v.dtype)
