@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from evaluated import evaluated
 
+from ferrule.errors import Unsupported
+
 DTYPES = ["bool", "int8", "uint8", "int64", "uint64", "float32", "float64"]
 MASK = np.array([[True, False, True], [False, False, True]])
 
@@ -18,13 +20,14 @@ def check(fn, *args):
     """Equal values and dtypes, or an error of the same kind."""
     try:
         expected = fn(*args)
-    except (TypeError, ValueError, OverflowError) as error:
-        kind = next(k for k in (TypeError, OverflowError, ValueError) if isinstance(error, k))
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError) as error:
+        kinds = (TypeError, OverflowError, ValueError, ZeroDivisionError)
+        kind = next(k for k in kinds if isinstance(error, k))
         with pytest.raises(kind):
             evaluated(fn)(*args)
         return
     ours = evaluated(fn)(*args)
-    assert ours.dtype == expected.dtype
+    assert np.asarray(ours).dtype == np.asarray(expected).dtype
     np.testing.assert_array_equal(ours, expected)
 
 
@@ -99,3 +102,49 @@ def test_the_array_for_the_result_takes_part_in_the_dtype(dtype):
     large, out = np.full(4, 2**62), np.zeros((), np.float64)
     evaluated(lambda a, out: np.sum(a, out=out))(large, out)
     assert out == 2.0**64
+
+
+def test_numbers_have_the_options_of_arrays():
+    x = np.array([1.0, 2.0, 3.0])
+    check(lambda x: np.sum(x[0], initial=3.0), x)
+    check(lambda x: np.max(x[0], initial=9), x)
+    check(lambda x: np.prod(x[0], initial=2, dtype=np.int8), x)
+    check(lambda x: np.sum(x[0] > 0, initial=2), x)
+    check(lambda x: [np.sum(x.sum(), axis=0), np.any(x[0] > 0, axis=-1), np.sum(x[0], keepdims=True)], x)
+    for axis in (1, (0,), -2):
+        check(lambda x, axis=axis: np.max(x[0], axis=axis), x)
+
+    def into(x, out):
+        np.sum(x[0], out=out)
+
+    out = np.zeros(())
+    evaluated(into)(x, out)
+    assert out == 1.0
+    with pytest.raises(Unsupported, match="'where' in 'sum' of a single number"):
+        evaluated(lambda x: np.sum(x[0], where=x[1] > 5))(x)
+
+
+def test_arrays_of_no_dimension_have_one_axis():
+    z = np.array(2.5)
+    check(lambda z: [np.sum(z, axis=0), z.max(-1), np.add.reduce(z), np.ptp(z, axis=0), np.any(z, axis=0)], z)
+    check(lambda z: np.count_nonzero(z, axis=0), z)
+    for axis in (1, -2, (0,)):
+        check(lambda z, axis=axis: np.sum(z, axis=axis), z)
+    check(lambda z: np.mean(z, axis=0), z)
+
+
+def test_weights_that_sum_to_zero():
+    x = np.array([1.0, 2.0, 3.0])
+    check(lambda x: np.average(x, weights=x), x)
+    check(lambda x: np.average(x, weights=x - 2), x)
+    check(lambda x: np.average(x[None], axis=0, weights=x[None]), x)
+    check(lambda x: np.average(x[None], axis=0, weights=x[None] - 1), x)
+
+
+def test_triangles_and_diagonals_of_every_rank():
+    x = np.arange(1.0, 4.0)
+    check(lambda x: np.triu(x, 1), x)
+    check(lambda x: np.tril(x), x)
+    for shape in ((), (1, 1, 3)):
+        check(lambda x, shape=shape: np.diag(x[:1].reshape(()) if shape == () else x.reshape(shape)), x)
+    check(lambda x: np.triu(x[0]), x)

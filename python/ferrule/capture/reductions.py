@@ -11,7 +11,7 @@ from ferrule import _compiler as ir
 
 from . import errors
 from .decide import ONE, ZERO, holds
-from .elementwise import apply, cast, operand_type, select, write_out
+from .elementwise import apply, cast, operand_type, require, select, write_out
 from .operands import as_array, cast_scalar, check_dtype, check_fits, dtype_of, lift
 from .shaping import normalize_axes
 from .trace import Trace
@@ -47,8 +47,8 @@ def reduce(
     where = True if where is np._NoValue else where
     keepdims = False if keepdims is np._NoValue else bool(keepdims)
     if not isinstance(a, Array):
-        return of_scalar(name, a, dtype)
-    axes = sorted(normalize_axes(axis, a.ndim))
+        return _reduce_number(name, a, axis, dtype, out, initial, where)
+    axes = _axes(axis, a.ndim)
     dtype = np.dtype(dtype) if dtype is not None else None
     if dtype is not None:
         check_dtype(dtype)
@@ -70,7 +70,7 @@ def reduce(
         a = select(where, a, neutral)
         if not isinstance(a, Array):
             raise unsupported(f"'where' in '{name}' of a single number")
-        axes = sorted(normalize_axes(axis, a.ndim))
+        axes = _axes(axis, a.ndim)
     result = None
     if (
         name not in _NEUTRAL
@@ -92,6 +92,24 @@ def reduce(
         return result
     write_out(name, out, result, "unsafe")
     return out
+
+
+def _axes(axis: Any, rank: int) -> list[int]:
+    """The axes to reduce, in order; of no dimension NumPy takes one axis for none."""
+    return [] if rank == 0 and type(axis) is int and axis in (0, -1) else sorted(normalize_axes(axis, rank))
+
+
+def _reduce_number(name: str, value: Any, axis: Any, dtype: Any, out: Any, initial: Any, where: Any) -> Any:
+    if where is not True:
+        raise unsupported(f"'where' in '{name}' of a single number")
+    _axes(axis, 0)
+    result = of_scalar(name, value, dtype)
+    if initial is not None:
+        result = _combine(name, result, _converted(initial, np.dtype(result.dtype)))
+    if out is not None:
+        write_out(name, out, result, "unsafe")
+        return out
+    return result
 
 
 def _require_loop(name: str, dtype: np.dtype[Any]) -> None:
@@ -309,6 +327,10 @@ def average(
     if not isinstance(weights, Array) or weights.ndim != a.ndim:
         raise unsupported("weights of another rank than the array in 'average'")
     scale = reduce("sum", weights, axis, keepdims=keepdims)
+    fine = apply("not_equal", (scale, 0))
+    if isinstance(fine, Array):
+        fine = reduce("all", fine)
+    require(fine, "Weights sum to zero, can't be normalized", ir.ErrorCode.ZERO_DIVISION)
     total = reduce("sum", apply("multiply", (a, weights)), axis, keepdims=keepdims)
     return apply("divide", (total, scale))
 
