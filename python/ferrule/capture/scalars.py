@@ -173,11 +173,11 @@ def min_(*values: Any, **options: Any) -> Any:
 
 
 def sum_(iterable: Any, start: Any = 0) -> Any:
-    """sum(): over an array of one axis its sum in Python's order, else one addition after another."""
-    if isinstance(iterable, Array) and iterable.ndim == 1:
-        return iterable.sum() + start
+    """sum(): over an array its sum along the first axis, in the dtype of Python's additions, else one after another."""
     if isinstance(iterable, Array):
-        return iterable.sum(axis=0) + start
+        from .composed import result_type
+
+        return iterable.sum(axis=0, dtype=result_type(iterable, start)) + start
     if isinstance(iterable, TracedRange):
         raise unsupported("'sum' of a range of traced length")
     result = start
