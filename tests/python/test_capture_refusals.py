@@ -229,3 +229,31 @@ def test_sequences_as_indices_are_no_wrong_indices(fn):
         errors.Unsupported, match="An index that is an array or list of integers is not supported"
     ):
         capture(fn, (vector(), 2), {})
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x, n: x[0] in {0.0, 1.0},
+        lambda x, n: {0.0: 1}.get(x[0], 2),
+        lambda x, n: len({x[0], x[0]}),
+        lambda x, n: hash(x[0]),
+    ],
+)
+def test_numbers_of_the_run_are_no_keys(fn):
+    with pytest.raises(
+        errors.Unsupported, match=r"as a key or in a set is not supported. Compare it with '=='"
+    ):
+        capture(fn, (vector(), 2), {})
+
+
+def test_sizes_are_keys():
+    assert evaluated(lambda x, n: ({2: 1.0}[n], n in {2, 3}))(vector(), 2) == (1.0, True)
+
+
+def test_numbers_get_new_axes():
+    x = vector()
+    run = evaluated(lambda x, n: (x[1][None], x[1][None, ..., None], np.expand_dims(x[1], 0), x[1][...]))
+    assert [part.shape for part in run(x, 2)] == [(1,), (1, 1), (1,), ()]
+    with pytest.raises(IndexError, match="invalid index to scalar variable"):
+        evaluated(lambda x, n: x[1][0])(x, 2)

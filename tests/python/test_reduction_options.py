@@ -111,6 +111,10 @@ def test_numbers_have_the_options_of_arrays():
     check(lambda x: np.prod(x[0], initial=2, dtype=np.int8), x)
     check(lambda x: np.sum(x[0] > 0, initial=2), x)
     check(lambda x: [np.sum(x.sum(), axis=0), np.any(x[0] > 0, axis=-1), np.sum(x[0], keepdims=True)], x)
+    check(lambda x: [x[0].max(initial=3), x[0].sum(0), x[0].prod(dtype=np.int8), x[0].any(), x[0].std()], x)
+    check(lambda x: [np.var(x[0], ddof=1), np.std(x[0], ddof=2), x[0].var(ddof=0)], x)
+    check(lambda x: np.mean(x[0], axis=0), x)
+    check(lambda x: np.var(x[0], axis=0), x)
     for axis in (1, (0,), -2):
         check(lambda x, axis=axis: np.max(x[0], axis=axis), x)
 
@@ -120,8 +124,10 @@ def test_numbers_have_the_options_of_arrays():
     out = np.zeros(())
     evaluated(into)(x, out)
     assert out == 1.0
-    with pytest.raises(Unsupported, match="'where' in 'sum' of a single number"):
-        evaluated(lambda x: np.sum(x[0], where=x[1] > 5))(x)
+    for name in ("sum", "mean", "var"):
+        reduce = getattr(np, name)
+        with pytest.raises(Unsupported, match=f"'where' in '{name}' of a single number"):
+            evaluated(lambda x, reduce=reduce: reduce(x[0], where=x[1] > 5))(x)
 
 
 def test_arrays_of_no_dimension_have_one_axis():
@@ -148,3 +154,11 @@ def test_triangles_and_diagonals_of_every_rank():
     for shape in ((), (1, 1, 3)):
         check(lambda x, shape=shape: np.diag(x[:1].reshape(()) if shape == () else x.reshape(shape)), x)
     check(lambda x: np.triu(x[0]), x)
+
+
+def test_the_sum_of_python_adds_in_the_dtype_of_the_elements():
+    for elements in ([250, 10], [[250, 10], [9, 9]]):
+        for start in (0, 0.5, np.int64(3)):
+            check(lambda x, start=start: sum(x, start), np.array(elements, np.uint8))
+    check(lambda x: sum(x), np.array([True, True]))
+    check(lambda x: sum(x), np.array([0.1, 0.2], np.float32))

@@ -149,6 +149,15 @@ class Cond(Number):
         raise unsupported("'~' of a Python bool")
 
 
+def _reduction(name: str) -> Any:
+    def method(self: Scalar, *args: Any, **kwargs: Any) -> Any:
+        from . import reductions
+
+        return reductions.FUNCTIONS[name](self, *args, **kwargs)
+
+    return method
+
+
 class Scalar(Number):
     """A number known at run time. weak: it behaves as a Python number in promotion."""
 
@@ -268,39 +277,32 @@ class Scalar(Number):
         """Bytes of the number."""
         return int(self.dtype.itemsize)
 
+    def __hash__(self) -> int:
+        raise unsupported(
+            "a number that is known only at run time as a key or in a set",
+            "Compare it with '==', or make the argument static.",
+        )
+
     def __getitem__(self, key: Any) -> Any:
-        if key == () or key is Ellipsis:
+        from . import constants, reshaping
+
+        items = key if isinstance(key, tuple) else (key,)
+        if not items:
             return self
+        if all(item is None or item is Ellipsis for item in items) and items.count(Ellipsis) < 2:
+            axes = items.count(None)
+            return reshaping.reshape(self, (1,) * axes) if axes else constants.array(self)
         raise errors.user_error(IndexError, "invalid index to scalar variable.")
 
-    def _reduced(self, *args: Any, **kwargs: Any) -> Any:
-        return self
-
-    max = min = _reduced
-
-    def sum(self, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
-        """The number in the dtype that NumPy sums it in."""
-        from . import reductions
-
-        return reductions.of_scalar("sum", self, dtype)
-
-    def mean(self, axis: Any = None, dtype: Any = None, **options: Any) -> Any:
-        """The number, as float64 if it is an integer."""
-        from . import reductions
-
-        return reductions.of_scalar("mean", self, dtype)
-
-    def any(self, *args: Any, **kwargs: Any) -> Any:
-        """Whether the number is nonzero."""
-        return self.astype(np.bool_)
-
-    all = any
+    sum, prod, max, min, any, all, mean, var, std = map(
+        _reduction, ("sum", "prod", "max", "min", "any", "all", "mean", "var", "std")
+    )
 
     def round(self, decimals: int = 0, out: Any = None) -> Any:
         """Rounded to decimals, strong."""
         from . import elementwise
 
-        return elementwise.round_decimals(self, decimals)
+        return elementwise.round_decimals(self, decimals, out)
 
     def clip(self, min: Any = None, max: Any = None, **options: Any) -> Any:
         """Limited to [min, max]."""

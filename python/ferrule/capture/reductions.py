@@ -203,6 +203,7 @@ def mean(
     a = as_array(a)
     where = True if where is np._NoValue else where
     if not isinstance(a, Array):
+        _check_options("mean", axis, out, where)
         return of_scalar("mean", a, dtype)
     kind = (
         np.dtype(dtype) if dtype is not None else np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
@@ -219,6 +220,13 @@ def mean(
     result = _divide(cast(total, out.dtype), count, np.promote_types(out.dtype, np.int64))
     write_out("mean", out, result, "unsafe")
     return out
+
+
+def _check_options(name: str, axis: Any, out: Any, where: Any) -> None:
+    """Refuses the options of a moment of a single number, which has no axis."""
+    if out is not None or where is not True:
+        raise unsupported(f"'{'where' if out is None else 'out'}' in '{name}' of a single number")
+    normalize_axes(axis, 0)
 
 
 def _check_moment(name: str, kind: np.dtype[Any]) -> None:
@@ -255,7 +263,9 @@ def var(
     given_mean = None if mean is np._NoValue else mean
     ddof = ddof if correction is None or correction is np._NoValue else correction
     if not isinstance(a, Array):
-        return apply("multiply", (of_scalar("mean", a, dtype), 0))
+        _check_options("var", axis, out, where)
+        deviation = apply("multiply", (of_scalar("mean", a, dtype), 0))
+        return apply("divide", (deviation, apply("maximum", (cast(1 - ddof, deviation.dtype), 0))))
     kind = (
         np.dtype(dtype) if dtype is not None else np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
     )
