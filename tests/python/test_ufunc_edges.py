@@ -232,3 +232,15 @@ def test_what_replaces_a_nan_is_not_replaced_itself():
     check(lambda x: np.nan_to_num(x, posinf=-np.inf), x)
     check(lambda x: np.nan_to_num(x, nan=-np.inf, neginf=np.nan), x)
     check(lambda x: np.nan_to_num(x, False, np.inf, 1.0, 2.0), x.astype(np.float32))
+
+
+def test_numbers_are_cast_under_a_rule():
+    x = np.array([1.5, -2.0])
+    check(
+        lambda x: np.asarray(
+            [x[0].astype(np.float32, casting="same_kind"), x[1].astype(np.int8, copy=False)]
+        ),
+        x,
+    )
+    with pytest.raises(TypeError, match="according to the rule 'safe'"):
+        evaluated(lambda x: x[0].astype(np.int8, casting="safe"))(x)

@@ -235,11 +235,24 @@ class Scalar(Number):
             )
         return symbolic(self, "an index is out of bounds", ir.ErrorCode.INDEX)
 
-    def astype(self, dtype: Any, **options: Any) -> Any:
+    def astype(
+        self,
+        dtype: Any,
+        order: str = "K",
+        casting: str = "unsafe",
+        subok: bool = True,
+        copy: bool = True,
+    ) -> Any:
         """The number in another dtype, strong."""
         from . import operands
 
-        return operands.cast_scalar(self, np.dtype(dtype))
+        kind = np.dtype(dtype)
+        if not np.can_cast(self.dtype, kind, casting):  # type: ignore[arg-type]
+            raise errors.user_error(
+                TypeError,
+                f"Cannot cast scalar from {self.dtype!r} to {kind!r} according to the rule '{casting}'",
+            )
+        return operands.cast_scalar(self, kind)
 
     def item(self) -> Any:
         """The number as a Python number: weak."""
