@@ -195,7 +195,9 @@ def test_the_exceptions_are_all_described():
     import ferrule
 
     page = (ROOT / "docs" / "functions.md").read_text()
-    described = re.findall(r"`(?:fr\.)?(\w+)`", page[page.index("## Errors") : page.index("## Programs without")])
+    described = re.findall(
+        r"`(?:fr\.)?(\w+)`", page[page.index("## Errors") : page.index("## Programs without")]
+    )
     assert {*ferrule.errors.__all__, "errors"} == {*described}
 
 

@@ -431,7 +431,7 @@ def test_the_environment_is_checked_by_the_import() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"), [("CHEK", "CHECK"), ("THREADS", "NUM_THREADS"), ("PASES_OFF", "PASSES_OFF")]
+    ("name", "meant"), [("CHECKS", "CHECK"), ("THREADS", "NUM_THREADS"), ("PASES_OFF", "PASSES_OFF")]
 )
 def test_names_in_the_environment_that_nearly_are_settings_are_warned_of(name: str, meant: str) -> None:
     with pytest.warns(RuntimeWarning) as caught:
