@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "program/visit.h"
@@ -17,10 +18,45 @@ class DeadCode {
   void run() {
     for (const Result& result : program_.results)
       if (result.kind == ResultKind::Value) use_value(result.value);
+    std::vector<bool> known(program_.symbols.size());
+    find_brought(program_.body, known);
     sweep(program_.body);
   }
 
  private:
+  // Notes the results of loops and branches that give a size its value, which may be all that is used of them.
+  void find_brought(const Region& region, std::vector<bool>& known) {
+    std::vector<SymbolId> here;
+    const auto define = [&](SymbolId id) {
+      if (known[id]) return false;
+      known[id] = true;
+      here.push_back(id);
+      return true;
+    };
+    const auto define_sizes = [&](ValueId id) {
+      const ValueType& type = program_.values[id];
+      std::vector<Expr> sizes = type.shape;
+      if (type.kind == ValueKind::View)
+        sizes.insert(sizes.end(), program_.buffers[type.buffer].strides.begin(),
+                     program_.buffers[type.buffer].strides.end());
+      std::vector<SymbolId> defined;
+      for (const Expr& size : sizes) {
+        const auto symbol = size.as_symbol();
+        if (symbol && program_.symbols[*symbol].kind == SymbolKind::Opaque && define(*symbol))
+          defined.push_back(*symbol);
+      }
+      return defined;
+    };
+    for (const ValueId id : region.params) define_sizes(id);
+    for (const Op& op : region.ops) {
+      for (const Region& inner : op.regions) find_brought(inner, known);
+      if (op.kind == OpKind::Symbolize) define(op.symbol);
+      if (op.regions.empty()) continue;
+      for (const ValueId id : op.results) brought_[id] = define_sizes(id);
+    }
+    for (const SymbolId id : here) known[id] = false;
+  }
+
   void use_symbols(const Expr& expr) {
     for (const SymbolId id : expr.symbols()) used_symbols_[id] = true;
   }
@@ -50,7 +86,12 @@ class DeadCode {
     if (has_effect(op)) return true;
     if (op.kind == OpKind::Symbolize) return used_symbols_[op.symbol];
     if (op.kind == OpKind::Alloc && used_buffers_.contains(op.buffer)) return true;
-    return std::any_of(op.results.begin(), op.results.end(), [&](ValueId id) { return used_values_[id]; });
+    return std::any_of(op.results.begin(), op.results.end(), [&](ValueId id) {
+      const auto brought = brought_.find(id);
+      return used_values_[id] ||
+             (brought != brought_.end() && std::any_of(brought->second.begin(), brought->second.end(),
+                                                       [&](SymbolId symbol) { return used_symbols_[symbol]; }));
+    });
   }
 
   void sweep(Region& region) {
@@ -76,6 +117,7 @@ class DeadCode {
   std::vector<bool> used_values_;
   std::vector<bool> used_symbols_;
   std::set<BufferId> used_buffers_;
+  std::map<ValueId, std::vector<SymbolId>> brought_;
 };
 
 // "carried_12" and "carried" have the stem "carried".

@@ -357,3 +357,13 @@ def axis_of_one_that_data_decides(x, a):
     for row in range(3):
         y[row] = z
     return y
+
+
+@program(lambda rng, n: (signed(rng, n), rng.random(n)), BOTH)
+def sizes_alone(x, a):
+    """Of arrays whose elements nothing reads."""
+    y = (x[1:] if x[0] > 0 else x[:2]) * 2.0
+    z = x
+    for _ in range(3 if x[0] > 0 else 2):
+        z = z[1:] if x[0] > 0 else z[:-1]
+    return a + len(y), y.shape[0] + len(z)
