@@ -294,6 +294,11 @@ def _broadcast_axis(
                     assert value is None or not is_one(side)  # guarded: the check below knows no stretching
                 check_equal(result, extent, "operands could not be broadcast together")
                 continue
+            if not trace.annotated:
+                # The refusal, which may be a trap of a branch, is that of these sizes.
+                is_equal(result, extent)
+                is_one(result)
+                is_one(extent)
             listed = " ".join(shape_text(trace, shape) for shape in shapes)
             raise errors.user_error(ValueError, f"{refused} {listed}")
     return trace.facts.canonical(result)

@@ -131,13 +131,13 @@ class For(Loop):
                 self.leave(list(loop), last)
                 return True
         except errors.Trapped as trapped:
-            attempt.drop()
+            attempt.drop(trapped)
             snapshot.restore()
             traps.fail_if(self.span.nonempty(), trapped)
             self.reset()
             return True
         except Exception as error:
-            attempt.drop()
+            attempt.drop(error)
             snapshot.restore()
             ended = traps.as_trap(error) if self.may_be_empty() else None
             if ended is None:

@@ -94,7 +94,8 @@ def _fits(dims: list[ir.Expr], target: Array) -> bool:
             continue
         if holds(stretched):
             continue
-        if None not in values:
+        if not unknown:
+            holds(equal)  # the refusal is that of these sizes
             return False
         check_equal(wanted, extent, "could not broadcast input array into the shape of the target")
     return True

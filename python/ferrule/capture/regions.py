@@ -33,18 +33,28 @@ class Attempt:
         self.trace = trace
         self.depth = trace.depth
         self.guards = len(trace.guards)
+        self.ended = False
         trace.push_facts()
 
-    def drop(self) -> None:
-        """Closes and forgets the regions and guards. Equalities stay: types may rest on them already."""
+    def drop(self, error: BaseException | None = None) -> None:
+        """Closes and forgets the regions and guards; nothing if the attempt has ended.
+
+        Equalities stay: types may rest on them already. So does what an error of the user's rests on, which may be a trap
+        of the program.
+        """
+        if self.ended:
+            return
+        self.ended = True
         guards = self.trace.guards
-        guards[self.guards :] = [guard for guard in guards[self.guards :] if guard.relation == ir.Relation.Eq]
+        if not isinstance(error, (errors.Trapped, Exception)):
+            guards[self.guards :] = [guard for guard in guards[self.guards :] if guard.relation == ir.Relation.Eq]
         while self.trace.depth > self.depth:
             self.trace.close_region([])
         self.trace.pop_facts()
 
     def keep(self) -> None:
         """Ends the attempt; what it did stands."""
+        self.ended = True
         self.trace.pop_facts()
 
 
@@ -216,11 +226,11 @@ def _trace_side(
             yields = state.all_passed(trace, guess, values)
         return _Side(values, kinds, trace.close_region(yields))
     except (errors.Trapped, errors.Retrace) as ended:
-        attempt.drop()
+        attempt.drop(ended)
         snapshot.restore()
         return ended
     except Exception as error:
-        attempt.drop()
+        attempt.drop(error)
         trapped = traps.as_trap(error)
         if trapped is None:
             raise

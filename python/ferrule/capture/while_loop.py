@@ -72,7 +72,7 @@ class While(Loop):
             if test_region is not None:
                 body_region = self.trace_body(snapshot)
                 if isinstance(body_region, errors.Trapped):
-                    attempt.drop()
+                    attempt.drop(body_region)
                     snapshot.restore()
                     write(self.cells, self.before)
                     self.fail(body_region)
@@ -90,8 +90,8 @@ class While(Loop):
             regions.materialise(trace, request)
             self.initial = {}
             return False
-        except BaseException:
-            attempt.drop()
+        except BaseException as error:
+            attempt.drop(error)
             snapshot.restore()
             raise
         attempt.drop()
