@@ -289,6 +289,20 @@ def test_what_the_program_has_to_know_of_an_int_is_a_precondition():
     assert len(compiled.specialisations) == 1
 
 
+def checked_in_a_loop(x: Matrix, n: int):
+    y = x * 1.0
+    for _ in range(n):
+        assert x.shape[1] == 3
+        y = y[1:] + np.ones(3)
+    return y
+
+
+def test_what_a_loop_checks_is_known_in_it_alone():
+    compiled = fr.program(checked_in_a_loop)
+    for n in (0, 1, 3):
+        check(checked_in_a_loop, compiled, np.arange(12.0).reshape(4, 3), n)
+
+
 def unknown_step(x: Vector, k: Annotated[np.ndarray, fr.int64["K"]]):
     return x[:: k[0]]
 

@@ -82,6 +82,16 @@ def is_empty(x, y, n, flag):
     return z
 
 
+def is_left_empty_or_refused(x, y, n, flag):
+    z = x[1:] if flag[0] > 2 else x[:0]
+    while flag[0] > 0:
+        if z.size:
+            raise ValueError("not empty")
+        z = z[::2].copy()
+        flag[0] -= 1
+    return z
+
+
 PROGRAMS = [
     adds,
     stores,
@@ -93,6 +103,7 @@ PROGRAMS = [
     raises_in_a_loop_of_a_branch,
     raises_in_a_while_loop,
     is_empty,
+    is_left_empty_or_refused,
 ]
 
 
@@ -109,7 +120,7 @@ def test_the_error_is_that_of_its_sizes_alone(fn):
     compiled = evaluated(fn)
     # The first call has the error in a branch that does not run.
     for sizes, n in (((3, 4), 1), ((3, 3), 2), ((4, 1), 1), ((1, 4), 2), ((4, 4), 2), ((3, 4), 1), ((1, 1), 1)):
-        for flag in (0.0, 1.0):
+        for flag in (0.0, 1.0, 3.0):
             expected, result = outcome(fn, sizes, n, flag), outcome(compiled, sizes, n, flag)
             where = f"{sizes}, {n}, {flag}: {expected!r}, got {result!r}"
             if isinstance(expected, Exception):

@@ -167,7 +167,7 @@ def _array_type(value: Array) -> Carry:
     dims = tuple(value.dims)
     if fresh and value.ndim:
         return Carry("array_value", value.dtype, shape=dims, lineage=storage)
-    strides = trace.builder.view_strides(value.handle()) if not storage.pure else _dense(dims)
+    strides = trace.builder.view_strides(value.handle()) if not storage.pure else dense_strides(dims)
     strides = [trace.facts.canonical(stride) for stride in strides]
     return Carry("view", value.dtype, shape=dims, strides=tuple(strides), frozen=_frozen(value))
 
@@ -177,7 +177,8 @@ def _frozen(value: Array) -> str:
     return "assignment destination is read-only" if value.readonly else value.storage.frozen
 
 
-def _dense(dims: tuple[ir.Expr, ...]) -> list[ir.Expr]:
+def dense_strides(dims: tuple[ir.Expr, ...]) -> list[ir.Expr]:
+    """The strides of an array in C order, in elements."""
     strides = [ir.Expr(1)] * len(dims)
     for axis in range(len(dims) - 2, -1, -1):
         strides[axis] = strides[axis + 1] * dims[axis + 1]
@@ -220,7 +221,7 @@ def _join_arrays(left: Carry, right: Carry) -> Carry | None:
     shape = tuple(join(a, b, False, False) for a, b in zip(left.shape, right.shape, strict=True))
     if left.kind == right.kind == "array_value":
         return Carry("array_value", left.dtype, shape=shape, lineage=left.lineage or right.lineage)
-    strides = [tuple(c.strides) or tuple(_dense(c.shape)) for c in (left, right)]
+    strides = [tuple(c.strides) or tuple(dense_strides(c.shape)) for c in (left, right)]
     derived = left.kind != "view"
     joined = tuple(join(a, b, True, derived) for a, b in zip(*strides, strict=True))
     return Carry("view", left.dtype, shape=shape, strides=joined, frozen=left.frozen or right.frozen)
@@ -232,7 +233,7 @@ def by_reference(carry: Carry, before: Array) -> Carry | None:
     if first.kind != "view":
         return None
     join = Trace.current().joins.join
-    strides = tuple(join(a, b, True, True) for a, b in zip(first.strides, _dense(carry.shape), strict=True))
+    strides = tuple(join(a, b, True, True) for a, b in zip(first.strides, dense_strides(carry.shape), strict=True))
     return Carry("view", carry.dtype, shape=carry.shape, strides=strides, frozen=first.frozen)
 
 

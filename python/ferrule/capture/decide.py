@@ -290,8 +290,12 @@ def _broadcast_axis(
                 result = extent
                 continue
             if None in values:
-                for value, side in ((values[0], extent), (values[1], result)):
-                    assert value is None or not is_one(side)  # guarded: the check below knows no stretching
+                # What is known to be 1 stretches; the check knows no stretching.
+                if values[0] is not None and is_one(extent):
+                    continue
+                if values[1] is not None and is_one(result):
+                    result = extent
+                    continue
                 check_equal(result, extent, "operands could not be broadcast together")
                 continue
             if not trace.annotated:

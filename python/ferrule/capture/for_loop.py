@@ -117,7 +117,8 @@ class For(Loop):
             self.span.assume(trace, symbol)
             variable = ir.Expr.symbol(symbol)
             entering = self.enter(ids, variable)
-            self.body(self.span.item(make_int(variable)))
+            with trace.looping():
+                self.body(self.span.item(make_int(variable)))
             regions.refuse_changes(snapshot, "loop")
             leaving = read(self.cells)
             last = self.classify(entering, leaving, symbol)
@@ -279,7 +280,7 @@ class For(Loop):
             first = ir.Condition(
                 ir.Relation.Le, *((span.lo, to_expr(at)) if span.ascending else (to_expr(at), span.lo))
             )
-            trace.facts.assume(first)
+            traps.assume_but_equality(trace, first)
             self.body(span.item(at))
             index.cell_contents = make_int(to_expr(at) + span.step)
 

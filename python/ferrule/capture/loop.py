@@ -160,6 +160,8 @@ class Loop:
         wide = state.widen(kind, value, name)
         if wide is None:
             raise Peel(name, self.unjoined(name, value))
+        if before is UNDEFINED:
+            wide = state.placeable(wide)
         self.kinds[name] = state.relate(wide, self.before[name])
         return old is not None and wide == old
 

@@ -292,9 +292,14 @@ def _is_exact(guess: dict[str, Any], joins: Joins, traced: list[_Side]) -> bool:
     with Trace.current().joining(needed):
         return all(
             not state.same(left.values[name], right.values[name])
-            and masked(state.unite(left.kind(name), right.kind(name)), needed) == masked(kind, joins)
+            and masked(_united([left.kind(name), right.kind(name)]), needed) == masked(kind, joins)
             for name, kind in guess.items()
         )
+
+
+def _united(kinds: list[Any]) -> Any:
+    kind = state.unite(*kinds)
+    return state.placeable(kind) if None in kinds else kind
 
 
 def _join(
@@ -311,7 +316,7 @@ def _join(
             joined[name] = left[name]
             continue
         kinds = [side.kind(name) for side in traced]
-        kind = state.unite(*kinds)
+        kind = _united(kinds)
         if kind is None:
             raise _unjoined(name or what, pieces, *map(state.spoken_kind, kinds))
         guess[name] = kind

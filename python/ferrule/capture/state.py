@@ -159,10 +159,8 @@ def join(left: Any, right: Any) -> Any:
     """The kind that holds values of both; None if there is none."""
     if isinstance(left, Option) or isinstance(right, Option):
         inner = [kind.inner if isinstance(kind, Option) else kind for kind in (left, right)]
-        if None in inner:
-            return Option(inner[0] or inner[1])
-        both = join(*inner)
-        return None if both is None else Option(both)
+        both = inner[0] or inner[1] if None in inner else join(*inner)
+        return None if both is None and None not in inner else Option(placeable(both))
     if isinstance(left, Bundle) and isinstance(right, Bundle) and left.alike(right):
         items = [join(a, b) for a, b in zip(left.items, right.items, strict=True)]
         return None if None in items else Bundle(left.type, left.keys, items)
@@ -184,7 +182,8 @@ def _equate(left: Carry, right: Carry) -> None:
 
 def widen(kind: Any, value: Any, name: str) -> Any:
     """The kind that holds what `kind` holds and a value of a name; `kind` may be None for nothing yet."""
-    return unite(kind, needed(value, name))
+    other = needed(value, name)
+    return placeable(kind) if other is None else unite(kind, other)
 
 
 def needed(value: Any, name: str) -> Any:
@@ -318,10 +317,34 @@ def received(kinds: Mapping[str, Any], ids: list[int], entering: bool = False) -
     return {name: receive(kinds[name]) for name in sorted(kinds)}
 
 
+def placeable(kind: Any) -> Any:
+    """The kind of a name that may have no value: memory for such a one has strides of its own, which must fit."""
+    if isinstance(kind, Option):
+        return Option(placeable(kind.inner))
+    if isinstance(kind, Bundle):
+        return Bundle(kind.type, kind.keys, [placeable(item) for item in kind.items])
+    if kind is None or kind.kind != "view":
+        return kind
+    trace = Trace.current()
+    made: dict[ir.Expr, ir.Expr] = {}  # the sizes of our own as the placeholder has them
+    shape = [_of_placeholder(trace, extent) for extent in kind.shape]
+    made.update(
+        (extent, size) for extent, size in zip(kind.shape, shape, strict=True) if trace.joins.owns(extent)
+    )
+    strides = []
+    for stride, dense in zip(kind.strides, carry.dense_strides(tuple(shape)), strict=True):
+        known = made.setdefault(stride, dense) if trace.joins.owns(stride) else stride
+        fits = known == dense or trace.facts.prove_equal(known, dense)
+        strides.append(stride if fits else trace.joins.join(stride, dense, True, True))
+    return Carry("view", kind.dtype, shape=kind.shape, strides=tuple(strides), frozen=kind.frozen)
+
+
+def _of_placeholder(trace: Trace, size: ir.Expr) -> ir.Expr:
+    return ir.Expr(0) if trace.joins.owns(size) else size
+
+
 def _placeholder(trace: Trace, leaf: Carry) -> int:
-    wanted = carry.carry_param(
-        leaf.resized(lambda size, _: ir.Expr(0) if trace.joins.owns(size) else size)
-    ).type
+    wanted = carry.carry_param(leaf.resized(lambda size, _: _of_placeholder(trace, size))).type
     if wanted.kind == ir.ValueKind.View:
         return int(trace.builder.alloc("undefined", wanted.dtype, wanted.shape))
     zero = trace.builder.constant(wanted.dtype, 0, wanted.weak)

@@ -33,6 +33,7 @@ class Trace:
         # Ahead of time: values of int arguments where the program has to know.
         self.general: dict[int, int] = {}
         self.beside_sample = 0  # depth of sides of branches that the sample does not take
+        self.loops = 0  # depth of bodies of loops
         # The call's; what the program sets must not raise.
         self.error_state: dict[str, Any] = {**np.geterr()}
         self.guards: list[ir.Condition] = []
@@ -91,6 +92,15 @@ class Trace:
             yield
         finally:
             self.joins = outer
+
+    @contextmanager
+    def looping(self) -> Iterator[None]:
+        """The body of a loop is traced."""
+        self.loops += 1
+        try:
+            yield
+        finally:
+            self.loops -= 1
 
     # -- what the trace reads ---------------------------------------------------------------------------------
 

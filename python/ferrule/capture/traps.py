@@ -73,9 +73,32 @@ def require(trace: Trace, test: Any, negated: bool, site: int, code: Any) -> Non
     if flag is None:
         condition = test.negate() if negated else test
         trace.builder.check(condition, code)
-        trace.facts.assume(condition)
+        if trace.loops or (trace.depth and not _is_of_entry(trace, condition)):
+            assume_but_equality(trace, condition)
+        else:
+            trace.facts.assume(condition)
         return
     trace.builder.check(trace.builder.elementwise("logical_not", [flag]) if negated else flag, code)
+
+
+def _is_of_entry(trace: Trace, condition: ir.Condition) -> bool:
+    """Whether a condition is one over the sizes and ints of the arguments."""
+    symbols = (*condition.left.symbols(), *condition.right.symbols())
+    return all(symbol in trace.sample for symbol in symbols)
+
+
+def assume_but_equality(trace: Trace, condition: ir.Condition) -> None:
+    """Assumes what holds in a part of a loop or branch, unless it makes two sizes equal: what that carries would have types
+    which rest on it, and do not hold before."""
+    facts = trace.facts
+    left = condition.left + ir.Expr(int(condition.relation == ir.Relation.Lt))
+    met = ir.Condition(ir.Relation.Eq, left, condition.right)
+    facts.push()
+    facts.assume(condition)
+    equal = facts.prove(met) is True
+    facts.pop()
+    if not equal:
+        facts.assume(condition)
 
 
 def check_set(is_set: Any, name: str) -> None:

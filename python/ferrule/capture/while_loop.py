@@ -104,7 +104,7 @@ class While(Loop):
         self.leave_least(values)
         ended = self.test() if self.sized and self.stop is None else None
         if isinstance(ended, Cond):
-            self.trace.facts.assume(ended.condition.negate())
+            traps.assume_but_equality(self.trace, ended.condition.negate())
         write(self.cells, {n: v if n in self.after else UNDEFINED for n, v in values.items()})
 
     def enter(self, ids: list[int]) -> dict[str, Any]:
@@ -169,8 +169,9 @@ class While(Loop):
         if self.sized:
             fact = self.test()
             if isinstance(fact, Cond):
-                trace.facts.assume(fact.condition)
-        self.body()
+                traps.assume_but_equality(trace, fact.condition)
+        with trace.looping():
+            self.body()
         regions.refuse_changes(snapshot, "loop")
         leaving = read(self.cells)
         settled = True

@@ -367,3 +367,39 @@ def sizes_alone(x, a):
     for _ in range(3 if x[0] > 0 else 2):
         z = z[1:] if x[0] > 0 else z[:-1]
     return a + len(y), y.shape[0] + len(z)
+
+
+@program(lambda rng, n: (signed(rng, n),), BOTH)
+def what_the_test_of_a_loop_leaves(x):
+    """Its end makes a size 0, and an index the only one there is."""
+    y = x * 1.0
+    while len(y) > 0:
+        y = y[1:] * 1.0
+    z = np.zeros(len(x))
+    if x[0] > 0:
+        y = y[1:] * 1.0
+    k = len(x)
+    for i in range(k, k + 1):
+        z = np.zeros(i)
+        if x[0] > 0:
+            z = np.ones(k)
+            break
+    return y, z
+
+
+@program(lambda rng, n: (signed(rng, n), rng.random((n + 1, n + 2))), BOTH)
+def views_returned_from_a_loop(x, m):
+    for i in range(len(x)):
+        if x[i] > 0.5:
+            return x[::-1], m[::-1], m.T, m[1:, :3], m[:, ::-2]
+    return x, m, m, m, m
+
+
+@program(lambda rng, n: (signed(rng, n), rng.random((n + 1, n + 2))), BOTH)
+def views_set_for_some_data(x, m):
+    if x[0] > 0:
+        y, z = m[:, ::-1], m.T[:, 1:]
+    total = 0.0
+    if x[0] > 0:
+        total = y.sum() + z.sum() + len(z)
+    return total
