@@ -9,6 +9,7 @@ import numpy as np
 
 from ferrule import _compiler as ir
 
+from . import errors
 from .arrays import Array
 from .decide import is_equal
 from .numbers import Cond, Int, Scalar, make_int, to_expr
@@ -298,17 +299,42 @@ def carry_pass(carry: Carry, value: Any) -> int:
             is_equal(wanted, extent)
     if carry.kind == "array_value":
         return int(array.value())
-    return _referred(trace, array)
+    return _referred(trace, array, carry.strides)
 
 
-def _referred(trace: Trace, array: Array) -> int:
+def _referred(trace: Trace, array: Array, strides: tuple[ir.Expr, ...]) -> int:
     """The view that stands for an array that is carried by reference."""
     if not _frozen(array):
-        return array.mutate()
+        handle = array.mutate()
+        if _has_strides(trace, handle, strides):
+            return handle
+        _refuse_shared(array)
+        return _copied(trace, array, handle)
     handle = array.handle()
-    kind = trace.builder.type(handle)
-    if kind.kind == ir.ValueKind.View:
+    if trace.builder.type(handle).kind == ir.ValueKind.View:
         return handle
+    return _copied(trace, array, handle)
+
+
+def _copied(trace: Trace, array: Array, handle: int) -> int:
+    kind = trace.builder.type(handle)
     view = int(trace.builder.alloc(array.storage.name, kind.dtype, kind.shape))
-    trace.builder.store(view, handle)
+    trace.builder.store(view, trace.builder.load(handle) if kind.kind == ir.ValueKind.View else handle)
     return view
+
+
+def _has_strides(trace: Trace, handle: int, strides: tuple[ir.Expr, ...]) -> bool:
+    return all(
+        trace.joins.owns(wanted) or trace.facts.prove_equal(stride, wanted)
+        for stride, wanted in zip(trace.builder.view_strides(handle), strides, strict=True)
+    )
+
+
+def _refuse_shared(array: Array) -> None:
+    """A copy takes the place of a part of a fresh array, which nothing else may refer to."""
+    for name, value in errors.variables():
+        if isinstance(value, Array) and value is not array and value.storage is array.storage:
+            raise errors.unsupported(
+                f"A part of '{name}' that a branch or loop carries among arrays of other strides is not supported.",
+                "Copy it.",
+            )

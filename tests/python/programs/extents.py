@@ -403,3 +403,17 @@ def views_set_for_some_data(x, m):
     if x[0] > 0:
         total = y.sum() + z.sum() + len(z)
     return total
+
+
+@program(lambda rng, n: (signed(rng, n), rng.random(n + 3), n), BOTH)
+def strided_parts_of_fresh_arrays(x, a, n):
+    y = np.zeros(2 * n)[::2]
+    z = 1.0 * a
+    for _ in range(n):
+        y = a
+        z[1:] = 5.0
+        z = (a[::-1] + a)[::-1]
+    v = (a * 1.0)[::-1]
+    if x[0] > 0:
+        v = a
+    return y * 1.0, z, v * 1.0
