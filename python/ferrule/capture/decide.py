@@ -241,8 +241,8 @@ def is_one(extent: ir.Expr) -> bool:
         return bool(constant == 1)
     trace = Trace.current()
     symbols = extent.symbols()
-    if len(symbols) > 1 and trace.evaluate(extent) == 1:
-        # A product of sizes is of use as 1 only where each of them is known.
+    if trace.evaluate(extent) == 1 and (len(symbols) > 1 or not _is_affine(extent)):
+        # A product of sizes, or a maximum, is of use as 1 only where each of them is known.
         for symbol in symbols:
             is_equal(ir.Expr.symbol(symbol), ir.Expr(trace.sample[symbol]))
     return holds(ir.Condition(Eq, extent, ONE)) is True

@@ -175,3 +175,8 @@ def selection(s, x, k):
 def signs_of_zero(z):
     with np.errstate(all="ignore"):
         return z + 0.0, z - 0.0, 0.0 - z, -z, z * 0.0, 0 * z, np.sqrt(z), 1 / z, z + z, np.floor(z), z * -1
+
+
+@program(lambda rng, n: (reals(rng, n), 0))
+def stretched_where_a_maximum_is_one(x, k):
+    return np.arange(abs(k) + 1) * 1.0 + x, np.zeros(max(k, 0) + 1) + x[::-1]
