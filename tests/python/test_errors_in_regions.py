@@ -92,6 +92,22 @@ def is_left_empty_or_refused(x, y, n, flag):
     return z
 
 
+def surely_adds(x, y, n, flag):
+    total, k = 0.0, 0
+    while len(x) > k:
+        total += (x + y).sum()
+        k += 1
+    return total
+
+
+def surely_raises(x, y, n, flag):
+    while len(x) > n:
+        if flag[0] > 1:
+            x = x + 1
+        raise ValueError("no")
+    return x
+
+
 PROGRAMS = [
     adds,
     stores,
@@ -104,6 +120,8 @@ PROGRAMS = [
     raises_in_a_while_loop,
     is_empty,
     is_left_empty_or_refused,
+    surely_adds,
+    surely_raises,
 ]
 
 
@@ -119,7 +137,15 @@ def outcome(fn, sizes, n, flag):
 def test_the_error_is_that_of_its_sizes_alone(fn):
     compiled = evaluated(fn)
     # The first call has the error in a branch that does not run.
-    for sizes, n in (((3, 4), 1), ((3, 3), 2), ((4, 1), 1), ((1, 4), 2), ((4, 4), 2), ((3, 4), 1), ((1, 1), 1)):
+    for sizes, n in (
+        ((3, 4), 1),
+        ((3, 3), 2),
+        ((4, 1), 1),
+        ((1, 4), 2),
+        ((4, 4), 2),
+        ((3, 4), 1),
+        ((1, 1), 1),
+    ):
         for flag in (0.0, 1.0, 3.0):
             expected, result = outcome(fn, sizes, n, flag), outcome(compiled, sizes, n, flag)
             where = f"{sizes}, {n}, {flag}: {expected!r}, got {result!r}"

@@ -234,7 +234,9 @@ def by_reference(carry: Carry, before: Array) -> Carry | None:
     if first.kind != "view":
         return None
     join = Trace.current().joins.join
-    strides = tuple(join(a, b, True, True) for a, b in zip(first.strides, dense_strides(carry.shape), strict=True))
+    strides = tuple(
+        join(a, b, True, True) for a, b in zip(first.strides, dense_strides(carry.shape), strict=True)
+    )
     return Carry("view", carry.dtype, shape=carry.shape, strides=strides, frozen=first.frozen)
 
 

@@ -65,12 +65,13 @@ class NeedsRuntime(Control):
 
 
 class Trapped(Control):
-    """The branch that is being traced ends in a run-time trap: its site and FrErrorCode."""
+    """The branch that is being traced ends in a run-time trap: its site, FrErrorCode and what Python raises there."""
 
-    def __init__(self, site: int, code: Any) -> None:
+    def __init__(self, site: int, code: Any, error: BaseException | type[BaseException]) -> None:
         super().__init__()
         self.site = site
         self.code = code
+        self.error = error
 
 
 class Abort(Control):

@@ -47,7 +47,9 @@ class Attempt:
         self.ended = True
         guards = self.trace.guards
         if not isinstance(error, (errors.Trapped, Exception)):
-            guards[self.guards :] = [guard for guard in guards[self.guards :] if guard.relation == ir.Relation.Eq]
+            guards[self.guards :] = [
+                guard for guard in guards[self.guards :] if guard.relation == ir.Relation.Eq
+            ]
         while self.trace.depth > self.depth:
             self.trace.close_region([])
         self.trace.pop_facts()

@@ -111,9 +111,8 @@ def unset(name: str) -> BaseException:
     """The exception to raise where a name is read that has no value: a trap in a region."""
     trace = Trace.current()
     message = unset_message(name)
-    if trace.depth > 0:
-        return errors.Trapped(trace.site(message), ir.ErrorCode.UNDEFINED)
-    return errors.user_error(UnboundLocalError, message)
+    error = errors.user_error(UnboundLocalError, message)
+    return errors.Trapped(trace.site(message), ir.ErrorCode.UNDEFINED, error) if trace.depth > 0 else error
 
 
 def trap(exception: Any) -> None:
@@ -122,7 +121,7 @@ def trap(exception: Any) -> None:
         text, kind = exception.__name__, exception
     else:
         text, kind = f"{type(exception).__name__}: {exception}", type(exception)
-    raise errors.Trapped(Trace.current().site(text), _code_of(kind, _RAISED) or ir.ErrorCode.RAISE)
+    raise errors.Trapped(Trace.current().site(text), _code_of(kind, _RAISED) or ir.ErrorCode.RAISE, exception)
 
 
 def _code_of(kind: type, codes: Mapping[type[Exception], Any]) -> Any:
@@ -135,4 +134,4 @@ def as_trap(error: Exception) -> errors.Trapped | None:
     code = _code_of(type(error), _CODES)
     if code is None:
         return None
-    return errors.Trapped(Trace.current().site(errors.said(error), errors.raised_at(error)), code)
+    return errors.Trapped(Trace.current().site(errors.said(error), errors.raised_at(error)), code, error)

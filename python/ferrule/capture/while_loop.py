@@ -146,7 +146,7 @@ class While(Loop):
         """The loop whose first iteration traps."""
         test = self.tested()
         if test is True:
-            raise trapped
+            raise trapped if self.trace.depth else trapped.error
         if test is not False:
             traps.fail_if(test, trapped)
 
