@@ -52,17 +52,18 @@ class Joins:
         """The size, or a symbol for it if it is known inside a region only."""
         return self._fresh(size, size, stride) if self._ends(size) else size
 
+    def adopted(self, size: ir.Expr, stride: bool) -> ir.Expr:
+        """The size of a value that had none so far: no other value's symbol, which has a value before."""
+        return self._fresh(size, size, stride) if self.owns(size) or self._ends(size) else size
+
     def renewed(self, size: ir.Expr, other: Joins) -> ir.Expr:
         """A size of a type that `other` made: its own sizes become sizes of ours."""
         return self._fresh(size, size, other._own[size]) if size in other._own else size
 
     def _ends(self, size: ir.Expr) -> bool:
-        """Whether a size has no value outside of the regions that are being joined."""
-        return any(
-            symbol >= self.since
-            and self._symbols.kind(symbol) in _LOCAL
-            and ir.Expr.symbol(symbol) not in self._own
-            for symbol in size.symbols()
+        """Whether a size has no value outside of the regions that are being joined, or another one in the next iteration."""
+        return size not in self._own and any(
+            symbol >= self.since and self._symbols.kind(symbol) in _LOCAL for symbol in size.symbols()
         )
 
     def _fresh(self, left: ir.Expr, right: ir.Expr, stride: bool) -> ir.Expr:

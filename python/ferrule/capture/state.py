@@ -159,7 +159,10 @@ def join(left: Any, right: Any) -> Any:
     """The kind that holds values of both; None if there is none."""
     if isinstance(left, Option) or isinstance(right, Option):
         inner = [kind.inner if isinstance(kind, Option) else kind for kind in (left, right)]
-        both = inner[0] or inner[1] if None in inner else join(*inner)
+        if inner[0] is None:
+            both = resized(inner[1], Trace.current().joins.adopted)
+        else:
+            both = inner[0] if inner[1] is None else join(*inner)
         return None if both is None and None not in inner else Option(placeable(both))
     if isinstance(left, Bundle) and isinstance(right, Bundle) and left.alike(right):
         items = [join(a, b) for a, b in zip(left.items, right.items, strict=True)]
@@ -193,8 +196,10 @@ def needed(value: Any, name: str) -> Any:
 
 def unite(kind: Any, other: Any) -> Any:
     """The kind that holds values of both, either of which may be None for nothing; None if there is none."""
-    both = join(kind, other) if kind is not None and other is not None else kind if other is None else other
-    return resized(both, Trace.current().joins.outlasting)
+    joins = Trace.current().joins
+    if kind is None:
+        return resized(other, joins.adopted)
+    return resized(kind if other is None else join(kind, other), joins.outlasting)
 
 
 def resized(kind: Any, change: Callable[[ir.Expr, bool], ir.Expr]) -> Any:
@@ -335,7 +340,8 @@ def placeable(kind: Any) -> Any:
     for stride, dense in zip(kind.strides, carry.dense_strides(tuple(shape)), strict=True):
         known = made.setdefault(stride, dense) if trace.joins.owns(stride) else stride
         fits = known == dense or trace.facts.prove_equal(known, dense)
-        strides.append(stride if fits else trace.joins.join(stride, dense, True, True))
+        # The placeholder is what comes first.
+        strides.append(stride if fits else trace.joins.join(dense, stride, True, True))
     return Carry("view", kind.dtype, shape=kind.shape, strides=tuple(strides), frozen=kind.frozen)
 
 

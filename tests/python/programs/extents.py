@@ -417,3 +417,47 @@ def strided_parts_of_fresh_arrays(x, a, n):
     if x[0] > 0:
         v = a
     return y * 1.0, z, v * 1.0
+
+
+@program(lambda rng, n: (rng.random(n + 8), counts(rng, n)), (7, 3, 4, 5, 33), most=6)
+def part_of_what_shrinks(x, k):
+    y = x
+    z = x
+    for _ in range(k[0]):
+        z = y[: len(y) // 2] * 1.0
+        y = y[1:]
+    return z, y.sum(), len(z)
+
+
+@program(lambda rng, n: (rng.random(n + 8), counts(rng, n), 2 + n % 3), (7, 3, 4, 5, 33), most=6)
+def part_set_in_the_loop_alone(x, k, steps):
+    y = x
+    for i in range(steps):
+        if i == k[1]:
+            return y[: len(y) // 2], y
+        part = y[: len(y) // 2 + 1] + 1
+        y = y[1:]
+    return part, y
+
+
+@program(lambda rng, n: (rng.random(n) - 0.3, rng.random(n), n, n % 3), (4, 5, 6, 3, 8), most=8)
+def sizes_of_sizes(x, y, n, k):
+    part = x
+    for i in range(n, 0, -2):
+        if i % 2 == 0:
+            part = part[: n // 2] if not x.sum() > 1 else y[i:-1:3]
+        else:
+            return part[: len(x) // 2] + part[: len(x) // 2], x[:-1].copy()
+    return (part[::2] if k == 2 or part.sum() < 0 else part), x
+
+
+@program(lambda rng, n: (rng.random(2 * n + 6)[::2], n % 3), (8, 5, 3, 12), most=6)
+def view_of_what_gets_other_strides(x, k):
+    left = x if x.sum() <= 0 else x[::-1]
+    while len(left) > 2:
+        left = left[2:]
+        seen = x[:]
+        if k == 1:
+            break
+        x = np.zeros_like(x)
+    return seen[1:] * 2.0, x
