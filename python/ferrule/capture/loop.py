@@ -68,8 +68,7 @@ class Loop:
             _alike(known[0].get(name), value) for name, value in self.before.items()
         ):
             kinds = state.renewed(known[1], known[4], self.joins)
-            with self.trace.joining(self.joins):
-                self.kinds = {name: state.relate(kind, self.before[name]) for name, kind in kinds.items()}
+            self.kinds = {name: state.relate(kind, self.before[name]) for name, kind in kinds.items()}
             self.counters, self.no_counters = dict(known[2]), set(known[3])
         else:
             self.kinds, self.counters, self.no_counters = {}, {}, set()
@@ -124,7 +123,7 @@ class Loop:
         with self.trace.joining(self.joins):
             for name in self.kinds:
                 self.refer(name)
-                self.kinds[name] = state.relate(self.kinds[name], self.before[name])
+                self.kinds[name] = state.relate(self.kinds[name], self.before[name], True)
                 if name not in self.initial or self.initial[name][0] != self.kinds[name]:
                     made = state.passed(self.trace, self.kinds[name], self.before[name])
                     self.initial[name] = (self.kinds[name], made)

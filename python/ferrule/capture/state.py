@@ -232,31 +232,28 @@ def is_users(name: str) -> bool:
     return not name.startswith("__fr_")
 
 
-def relate(kind: Any, before: Any) -> Any:
+def relate(kind: Any, before: Any, entering: bool = False) -> Any:
     """The kind with the storages of the value that a loop begins with: a write to a carried array reaches that one.
 
-    An array whose memory something refers to by now is carried by reference.
+    entering: an array whose memory something refers to by now is carried by reference. Only where the loop begins is that
+    known, in its body all memory is somebody's.
     """
     if isinstance(kind, Option):
         value = before.value if isinstance(before, Maybe) else before
-        return Option(None if kind.inner is None else relate(kind.inner, value))
+        return Option(None if kind.inner is None else relate(kind.inner, value, entering))
     if isinstance(kind, Bundle):
         parts = _items(before)
-        inner = (
-            parts[1]
-            if parts is not None and len(parts[1]) == len(kind.items)
-            else [UNDEFINED] * len(kind.items)
-        )
-        return Bundle(
-            kind.type, kind.keys, [relate(item, value) for item, value in zip(kind.items, inner, strict=True)]
-        )
+        inner = parts[1] if parts is not None else []
+        if len(inner) != len(kind.items):
+            inner = [UNDEFINED] * len(kind.items)
+        items = [relate(item, value, entering) for item, value in zip(kind.items, inner, strict=True)]
+        return Bundle(kind.type, kind.keys, items)
     if kind.kind != "array_value":
         return kind
     if not isinstance(before, Array):
         return Carry(kind.kind, kind.dtype, shape=kind.shape)
-    return carry.by_reference(kind, before) or Carry(
-        kind.kind, kind.dtype, shape=kind.shape, lineage=before.storage
-    )
+    by_reference = carry.by_reference(kind, before) if entering else None
+    return by_reference or Carry(kind.kind, kind.dtype, shape=kind.shape, lineage=before.storage)
 
 
 def leaves(kind: Any) -> Iterator[Carry]:

@@ -461,3 +461,16 @@ def view_of_what_gets_other_strides(x, k):
             break
         x = np.zeros_like(x)
     return seen[1:] * 2.0, x
+
+
+@program(lambda rng, n: (rng.random(n + 6), rng.random(n + 6)), (8, 5, 3, 12), most=6)
+def part_of_memory_that_a_branch_makes(x, y):
+    part = y
+    if y.sum() > 0.1:
+        x = np.minimum(x, y)
+        x[:] -= 0.1
+        part = x[2:]
+        while len(x) > 2 and x.sum() < 4:
+            x = x[1:] - x[:-1]
+            part = part + part
+    return x, part
