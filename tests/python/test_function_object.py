@@ -21,7 +21,7 @@ import ferrule as fr
 from ferrule import carried, collector
 from ferrule.errors import UserValueError
 
-ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = str(Path(fr.__file__).resolve().parents[1])  # of the package under test
 
 
 @fr.program
@@ -47,7 +47,7 @@ def child(text: str, folder: Path, *arguments: str, flags: tuple[str, ...] = (),
         env={
             **os.environ,
             "FERRULE_CACHE_DIR": str(folder / "store"),
-            "PYTHONPATH": os.pathsep.join((str(ROOT / "python"), str(folder))),
+            "PYTHONPATH": os.pathsep.join((PACKAGES, str(folder))),
             **env,
         },
         capture_output=True,
