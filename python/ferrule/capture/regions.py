@@ -134,14 +134,12 @@ def _two_way(
     reset: Callable[[], None],
     what: str,
 ) -> dict[str, Any]:
-    trace = Trace.current()
-    if not isinstance(test, ir.Condition) or from_sample(trace, test) is None:
-        return _joined(test, sides, pieces, code, reset, what)
-    # Ahead of time: sides that do not join leave the general one, with a precondition.
     try:
         return _joined(test, sides, pieces, code, reset, what)
     except errors.Abort as refused:
-        if not isinstance(refused.error, public.Unsupported):
+        # Ahead of time: sides that do not join leave the general one, with a precondition.
+        is_general = isinstance(test, ir.Condition) and from_sample(Trace.current(), test) is not None
+        if not is_general or not isinstance(refused.error, public.Unsupported):
             raise
     reset()
     return sides[0 if decide(test) else 1]()
