@@ -61,7 +61,7 @@ PYTHON_WORDS = {
     "options.py": {"any"},
     "capture/annotations.py": {"any"},
     "capture/joint_sizes.py": {"max", "min"},
-    "capture/numbers.py": {"sum"},
+    "capture/numbers.py": {"all", "any", "max", "min", "prod", "sum"},  # methods of NumPy's scalars
     "capture/signature.py": {"any"},
     "cli/cache.py": {"min"},  # minutes
     "cli/output.py": {"min"},
