@@ -10,10 +10,13 @@
 #include "base/error.h"
 #include "compiler_digest.h"
 #include "emit/emit.h"
+#include "emit/reference.h"
 #include "emit/source_kernel.h"
 #include "lower/lower.h"
+#include "program/evaluate_call.h"
 #include "program/program_text.h"
 #include "program/verify.h"
+#include "runtime/evaluator.h"
 #include "schedule/schedule.h"
 
 namespace ferrule {
@@ -26,20 +29,44 @@ std::string same(const std::string& text) { return text; }
 
 // Options that change the emitted text, as canonical text.
 std::string options_text(const EmitRequest& request) {
-  return fmt::format("strict_scalars={} alias_version={} off={}", request.strict_scalars, request.alias_version,
-                     fmt::join(request.passes.off, ","));
+  return fmt::format("strict_scalars={} alias_version={} off={}{}", request.strict_scalars, request.alias_version,
+                     fmt::join(request.passes.off, ","), request.reference ? " reference" : "");
 }
 
-loops::Loops schedule(const Program& program, Passes& passes) {
+std::string print_loops(const loops::Loops& loops) { return loops::print(loops); }
+void verify_loops(const loops::Loops& loops) { loops::verify(loops); }
+
+loops::Loops lower(const Program& program, Passes& passes) {
   const ProgramFacts facts = passes.run(
       "analyse", [&] { return analyse(program); }, [](const ProgramFacts& f) { return print(f); },
       nothing<ProgramFacts>);
-  const auto print_loops = [](const loops::Loops& l) { return loops::print(l); };
-  const auto verify_loops = [](const loops::Loops& l) { loops::verify(l); };
-  loops::Loops loops = passes.run("lower", [&] { return lower(program, facts); }, print_loops, verify_loops);
+  return passes.run("lower", [&] { return lower(program, facts); }, print_loops, verify_loops);
+}
+
+loops::Loops schedule(const Program& program, Passes& passes) {
+  loops::Loops loops = lower(program, passes);
   for (const SchedulePass& pass : schedule_passes())
     loops = passes.rewrite(pass.name, std::move(loops), pass.required, pass.run, print_loops, verify_loops);
   return loops;
+}
+
+// The loops that are run, and their version for arguments that overlap.
+std::string emit_loops(const Program& program, const EmitRequest& request, const EmitOptions& options, Passes& passes) {
+  const loops::Loops loops = schedule(program, passes);
+  std::optional<loops::Loops> alias_safe;
+  if (request.alias_version && !loops.alias_safe && !loops.alias.empty()) {
+    Program overlapping = program;
+    overlapping.arguments_may_alias = true;
+    Passes quiet(PassOptions{.off = request.passes.off});
+    alias_safe = schedule(overlapping, quiet);
+  }
+  return passes.run(
+      "emit", [&] { return emit(loops, alias_safe ? &*alias_safe : nullptr, options); }, same, nothing<std::string>);
+}
+
+std::string emit_text(const Program& program, const std::string& text, const EmitOptions& options, Passes& passes) {
+  const loops::Loops loops = lower(program, passes);
+  return passes.run("emit", [&] { return emit_reference(program, text, loops, options); }, same, nothing<std::string>);
 }
 
 }  // namespace
@@ -57,17 +84,13 @@ EmittedSource emit_source(const Program& program, const EmitRequest& request) {
   EmittedSource out;
   out.ingredients = program_ingredients(text, "", options_text(request), FERRULE_COMPILER_DIGEST);
 
-  const loops::Loops loops = schedule(program, passes);
-  std::optional<loops::Loops> alias_safe;
-  if (request.alias_version && !loops.alias_safe && !loops.alias.empty()) {
-    Program overlapping = program;
-    overlapping.arguments_may_alias = true;
-    Passes quiet(PassOptions{.off = request.passes.off});
-    alias_safe = schedule(overlapping, quiet);
-  }
   EmitOptions options{.digest = digest_of(out.ingredients), .strict_scalars = request.strict_scalars};
-  out.source = passes.run(
-      "emit", [&] { return emit(loops, alias_safe ? &*alias_safe : nullptr, options); }, same, nothing<std::string>);
+  if (request.reference) {
+    options.facts = {{"target", "reference"}};
+    out.source = emit_text(program, text, options, passes);
+  } else {
+    out.source = emit_loops(program, request, options, passes);
+  }
   out.times = passes.times();
   out.text = passes.text();
   return out;
@@ -85,13 +108,17 @@ EmittedSource emit_source(const Signature& signature, const std::string& author_
 }
 
 Compilation compile(const Program& program, const CompileOptions& options, Store& store) {
-  EmittedSource emitted = emit_source(program, options.emit);
+  EmitRequest request = options.emit;
+  if (options.build.target == "reference") request.reference = true, use_evaluator();
+  EmittedSource emitted = emit_source(program, request);
   CompileStats stats;
   Artifact artifact = compile_source({program.name, emitted.source, "{}", emitted.ingredients}, options.compiler,
                                      options.build, store, &stats);
   emitted.times.push_back({"build", stats.compiler_seconds});
   return {std::move(artifact), std::move(emitted), stats.compiles > 0};
 }
+
+void use_evaluator() { set_evaluator(evaluate_call); }
 
 std::vector<std::string> stage_names() {
   std::vector<std::string> names = {"program", "analyse", "lower"};

@@ -19,6 +19,7 @@ namespace ferrule {
 struct EmitRequest {
   bool strict_scalars = false;
   bool alias_version = false;  // also emit run_alias, right for every overlap of arguments
+  bool reference = false;      // have the host evaluate the program instead: what target 'reference' asks for
   PassOptions passes;          // `off` is part of the key
 };
 
@@ -48,8 +49,13 @@ struct Compilation {
   bool built = false;  // false: the store had it
 };
 
-// All stages, through `store`. Throws Error of kind Build when the C++ compiler fails.
+// All stages, through `store`; build.target "reference" sets emit.reference, and the evaluator. Throws Error of kind
+// Build when the C++ compiler fails.
 Compilation compile(const Program& program, const CompileOptions& options, Store& store);
+
+// Has the calls of modules for target 'reference' evaluated by this library: needed before one is loaded where nothing
+// is compiled.
+void use_evaluator();
 
 // "program", "analyse", "lower", the passes of schedule in order, "emit".
 std::vector<std::string> stage_names();

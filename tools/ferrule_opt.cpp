@@ -29,11 +29,12 @@ int main(int argc, char** argv) {
   CLI::App app{"Reads a Program (.fr), runs it to a stage and prints the result."};
   std::string path = "-", stage = "emit";
   std::vector<std::string> off;
-  bool times = false, list = false;
+  bool times = false, list = false, reference = false;
   app.add_option("file", path, "Program text; '-' reads standard input")->capture_default_str();
   app.add_option("--to", stage, "stage whose output is printed: program, lower, a pass, or emit")
       ->capture_default_str();
   app.add_option("--off", off, "passes to leave out")->delimiter(',');
+  app.add_flag("--reference", reference, "emit what target 'reference' runs");
   app.add_flag("--times", times, "print the time of each stage on standard error");
   app.add_flag("--list", list, "print the stages and stop");
   CLI11_PARSE(app, argc, argv);
@@ -49,7 +50,7 @@ int main(int argc, char** argv) {
     options.keep_text = true;
     options.off.insert(off.begin(), off.end());
     const ferrule::Program program = ferrule::parse_program(read(path));
-    const ferrule::EmittedSource emitted = ferrule::emit_source(program, {.passes = options});
+    const ferrule::EmittedSource emitted = ferrule::emit_source(program, {.reference = reference, .passes = options});
     // A stage that was switched off printed nothing; its input is its output.
     const std::string* found = nullptr;
     for (const std::string& name : ferrule::stage_names()) {

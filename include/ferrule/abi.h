@@ -16,7 +16,7 @@ extern "C" {
 
 #define FR_ABI_MAGIC 0x31304c5552524546ull /* "FERRUL01" */
 #define FR_ABI_MAJOR 1u
-#define FR_ABI_MINOR 1u
+#define FR_ABI_MINOR 2u
 #define FR_MAX_RANK 32
 
 /* Element types. Values are part of the ABI. */
@@ -290,6 +290,15 @@ typedef struct {
   void* const* workspaces; /* one per FrModule::workspaces */
 } FrCall;
 
+/* A program in its text form, for the host to evaluate operation by operation. */
+typedef struct {
+  uint32_t size;
+  uint32_t n_sites;
+  const char* text;
+  int64_t length;       /* bytes of it */
+  const int32_t* sites; /* FrHost::set_error's `site` of each check, in the order of the text */
+} FrProgram;
+
 typedef int32_t (*FrBody)(void* closure, int64_t lo, int64_t hi, int32_t worker);
 
 struct FrHost {
@@ -312,6 +321,9 @@ struct FrHost {
   int64_t (*timer)(void); /* monotonic nanoseconds */
   /* Scratch whose size is known only in the middle of a run; freed by the host when the call ends. */
   void* (*alloc_scratch)(FrCallCtx* ctx, int64_t bytes);
+  /* What `run` of a module for target 'reference' does: evaluates the program on the call's arguments, symbols and
+     results. */
+  int32_t (*evaluate)(const FrCall* call, const FrProgram* program);
 };
 
 typedef int32_t (*FrInit)(void** state, const FrHost* host, const int64_t* persistent_symbols);

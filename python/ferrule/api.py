@@ -56,7 +56,8 @@ def program(
     static : name or names of arguments whose values are fixed in a specialisation
     order : layout class of annotated arrays without one: 'C' (default), 'F', 'inner', 'any'
     target : 'native', 'baseline' (x86-64-v3 or armv8-a) or 'multi' (a module for each of x86-64-v2, -v3 and -v4 in one
-        artifact; the best that the host can run is loaded)
+        artifact; the best that the host can run is loaded); 'reference' evaluates the program operation by operation,
+        slowly, for whoever doubts a result
     num_threads : None or 1
     bounds_check : check indices that only the run knows (default True)
     fallback : 'python' runs an Unsupported function as Python, with one warning that gives the reason

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ferrule.errors import Unsupported, UserTypeError, UserValueError, near_name, nearest, warn
+from ferrule.errors import UserTypeError, UserValueError, near_name, nearest, warn
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,12 @@ SETTINGS: Mapping[str, Setting] = {
     "cache_limit": Setting(5 << 30, _size, "bytes that the store keeps; None or 'none': no limit"),
     "cache_levels": Setting("", str, "stores that are read after it and never written, separated by ':'"),
     "compiler": Setting(None, _optional, "the C++ compiler; None: CXX, c++, g++, clang++ on PATH"),
-    "target": Setting("native", str, "instruction set", ("native", "baseline", "multi")),
+    "target": Setting(
+        "native",
+        str,
+        "instruction set, or 'reference': evaluate operation by operation",
+        ("native", "baseline", "multi", "reference"),
+    ),
     "build": Setting("release", str, "optimised, or for a debugger", ("release", "debug")),
     "bounds_check": Setting(True, _flag, "check indices that only the run knows"),
     "strict_scalars": Setting(False, _flag, "refuse every conversion of scalar arguments"),
@@ -85,9 +90,6 @@ SETTINGS: Mapping[str, Setting] = {
     "time": Setting(False, _flag, "print the time of each stage of each compilation on stderr"),
 }
 
-# Values that settings will have.
-_PLANNED: Mapping[str, tuple[Any, ...]] = {"target": ("reference",)}
-
 # Numbers that may be None.
 OPTIONAL = ("cache_limit",)
 
@@ -109,8 +111,6 @@ def _require(name: str) -> Setting:
 def validate(name: str, value: Any) -> Any:
     """Return the value of a setting if it may have it, else raise UserTypeError or UserValueError."""
     setting = _require(name)
-    if value in _PLANNED.get(name, ()):
-        raise Unsupported(f"'{name}' is {value!r}, which is not supported yet; use {setting.default!r}.")
     if setting.choices and value not in setting.choices:
         choices = ", ".join(map(repr, setting.choices))
         raise UserValueError(f"'{name}' is {value!r}, but must be one of {choices}.")
@@ -160,8 +160,8 @@ def from_outside(name: str) -> Any:
     if text is not None:
         try:
             return validate(name, known.read(text))
-        except (UserValueError, Unsupported) as error:
-            raise type(error)(f"FERRULE_{name.upper()}: {error}") from None
+        except UserValueError as error:
+            raise UserValueError(f"FERRULE_{name.upper()}: {error}") from None
     return known.default
 
 

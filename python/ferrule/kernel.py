@@ -108,7 +108,8 @@ class Kernel(_rt.Kernel):
     def ir(self, stage: str = "program") -> str:
         """Text of the program after a stage: 'program', 'analyse', 'lower', a pass of the schedule, 'emit'.
 
-        The stages are run again. Raises UserValueError naming the stages for any other name.
+        The stages are run again. Raises UserValueError naming the stages for any other name; target 'reference' has none
+        of the schedule.
         """
         from ferrule import _compiler
 
@@ -116,12 +117,28 @@ class Kernel(_rt.Kernel):
             raise UserValueError(
                 f"'{stage}' is no stage; the stages are {', '.join(_compiler.stage_names())}."
             )
-        program = _compiler.parse_program(self._program_text())
         if stage == "program":
-            text: str = program.print()
+            text: str = _compiler.parse_program(self._program_text()).print()
             return text
-        texts: dict[str, str] = _compiler.emit_source(program, keep_text=True)["text"]
+        texts = self._texts()
+        if stage not in texts:
+            raise UserValueError(
+                f"'{stage}' is no stage of '{self.name}', which is compiled for target 'reference'; its stages are "
+                f"{', '.join(texts)}."
+            )
         return texts[stage]
+
+    def _texts(self) -> dict[str, str]:
+        """The output of each stage, run again."""
+        import json
+
+        from ferrule import _compiler
+
+        target = json.loads(self._require_artifact().manifest)["options"]["target"]
+        program = _compiler.parse_program(self._program_text())
+        emitted = _compiler.emit_source(program, reference=target == "reference", keep_text=True)
+        texts: dict[str, str] = emitted["text"]
+        return texts
 
     def assembly(self) -> str:
         """Disassembly of the loaded module, by objdump. Raises UserError where objdump is missing."""
@@ -156,11 +173,13 @@ class Kernel(_rt.Kernel):
         """What the schedule did: each pass, whether it changed anything, and the loop nests that are left."""
         from ferrule import _compiler
 
-        program = _compiler.parse_program(self._program_text())
-        texts = _compiler.emit_source(program, keep_text=True)["text"]
+        texts = self._texts()
         lines = [f"{self.signature}"]
         before = texts["lower"]
-        for name, what, _ in _compiler.schedule_passes():
+        passes = _compiler.schedule_passes()
+        if not any(name in texts for name, *_ in passes):
+            return f"{lines[0]}\n  target 'reference': the evaluator runs the operations one by one"
+        for name, what, _ in passes:
             after = texts.get(name, before)
             changed = "no change" if after == before else f"{_count(before)} -> {_count(after)} nests"
             lines.append(f"  {name:10} {what} ({changed})")

@@ -223,7 +223,12 @@ def _compile_program(
     from ferrule import _compiler
 
     start = time.perf_counter()
-    emitted = _compiler.emit_source(program, strict_scalars=strict_scalars, alias_version=alias_version)
+    emitted = _compiler.emit_source(
+        program,
+        strict_scalars=strict_scalars,
+        alias_version=alias_version,
+        reference=settings.target == "reference",
+    )
     emitted_at = time.perf_counter()
     _end_of_probes()
     into = store()

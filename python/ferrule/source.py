@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from ferrule import placement, session
 from ferrule.artifact import Artifact
 from ferrule.config import setting, validate
-from ferrule.errors import UserTypeError
+from ferrule.errors import UserTypeError, UserValueError
 from ferrule.session import BuildSettings, Spent
 from ferrule.signature import Signature
 
@@ -40,8 +40,9 @@ def compile_source(
     `Artifact.load` gives the kernel to and whose result it returns; part of the key. folder, folder_mode, name_collision,
     reuse_loaded, layout: a folder of the user's for the files, see docs/folders.md; no part of the key.
 
-    Raises BuildError with the first error of the compiler, at the author's line; UserRuntimeError for a name that is taken
-    with name_collision='error'.
+    Raises BuildError with the first error of the compiler, at the author's line; UserValueError for target 'reference',
+    since C++ text cannot be evaluated (where the configuration says so, it is 'native'); UserRuntimeError for a name that
+    is taken with name_collision='error'.
     """
     from ferrule import _compiler
 
@@ -50,7 +51,7 @@ def compile_source(
     if not isinstance(signature, Signature):
         raise UserTypeError(f"'signature' is {type(signature).__name__}, but a fr.Signature is expected.")
     how = placement.placing(folder, folder_mode, name_collision, reuse_loaded, layout)
-    settings = BuildSettings.current(validate("target", target) if target is not None else None)
+    settings = BuildSettings.current(_target(signature, target))
     binding = session.binding_text(adapter, signature=json.loads(signature.to_json()))
     emitted = _compiler.emit_source_kernel(signature.to_json(), source)
     emitted_at = time.perf_counter()
@@ -78,3 +79,13 @@ def compile_source(
             signature.name, Spent(build=compiler, store=around, stages=dict(emitted["times"]))
         )
     return placement.placed(Artifact(value), how)
+
+
+def _target(signature: Signature, target: str | None) -> str:
+    if target == "reference":
+        raise UserValueError(
+            f"'target' is 'reference' for '{signature.name}', but only programs can be evaluated; "
+            "use 'native', 'baseline' or 'multi' for C++ text."
+        )
+    chosen: str = setting("target", target)
+    return "native" if chosen == "reference" else chosen

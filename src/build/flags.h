@@ -11,7 +11,7 @@
 namespace ferrule {
 
 struct BuildOptions {
-  std::string target = "native";         // "native", "baseline" or "multi"
+  std::string target = "native";         // "native", "baseline", "multi" or "reference"
   std::string mode = "release";          // "release" or "debug"
   std::string sanitize;                  // "" or the value of -fsanitize=, for example "address,undefined"
   std::vector<std::string> extra_flags;  // appended, in order; CXXFLAGS of the configuration comes in here

@@ -170,8 +170,9 @@ void drop_implied_flags(std::string_view help, Target* target) {
 Target resolve_target(const std::string& name, const Toolchain& toolchain, const ProbeCache& cache) {
   if (name == "baseline") return baseline(toolchain);
   if (name == "multi") return multi(toolchain);
+  if (name == "reference") return {name, "", {}, {}};
   if (name != "native") {
-    throw user_error(fmt::format("Target '{}' is not known; use 'native', 'baseline' or 'multi'.", name));
+    throw user_error(fmt::format("Target '{}' is not known; use 'native', 'baseline', 'multi' or 'reference'.", name));
   }
   const std::string key = cache_key(toolchain);
   if (cache.read) {

@@ -11,7 +11,7 @@
 namespace ferrule {
 
 struct Target {
-  std::string name;                   // as asked: "native", "baseline" or "multi"
+  std::string name;                   // as asked: "native", "baseline", "multi" or "reference"
   std::string march;                  // resolved, for example "znver3"; may be less than the CPU has (see features)
   std::vector<std::string> flags;     // exactly what the compiler gets, "-march=znver3", "-mavx2", "-mno-avx512f", ...
   std::vector<std::string> features;  // sorted; what the code may use, among those that base/cpu.h can tell
@@ -22,8 +22,9 @@ struct Target {
 };
 
 // "native": what the compiler's own -march=native expands to on this host. "baseline": x86-64-v3 or armv8-a. "multi":
-// x86-64-v2, -v3 and -v4, or armv8-a. The last two depend on the architecture alone. Throws Error(User) for another
-// name, Error(Build) when the compiler does not answer.
+// x86-64-v2, -v3 and -v4, or armv8-a. The last two depend on the architecture alone. "reference": what the compiler
+// assumes where it is told nothing, for the modules that the host evaluates. Throws Error(User) for another name,
+// Error(Build) when the compiler does not answer.
 Target resolve_target(const std::string& name, const Toolchain& toolchain, const ProbeCache& cache);
 
 // Parses what `cxx -march=native -### -S -x c++ /dev/null` prints. `compiler` is

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/evaluator.h"
 #include "runtime/host.h"
 
 namespace ferrule {
@@ -17,10 +18,16 @@ int32_t take_error(const FrModule& module, void* state, int32_t status, std::str
   return taken;
 }
 
+std::shared_ptr<const Module> with_evaluator(std::shared_ptr<const Module> module) {
+  const FrModule& descriptor = module->descriptor();
+  if (fact_of(descriptor, "target") == "reference" && !has_evaluator()) throw no_evaluator(descriptor.name);
+  return module;
+}
+
 }  // namespace
 
 Handle::Handle(std::shared_ptr<const Module> module)
-    : module_(std::move(module)),
+    : module_(with_evaluator(std::move(module))),
       plan_(make_plan(module_->descriptor())),
       host_(host_table()),
       workspaces_(plan_.workspaces.size()) {}

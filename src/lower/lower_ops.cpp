@@ -207,22 +207,11 @@ void Lowering::lower_op(const Op& op) {
       lower_reduce(op);
       break;
     case OpKind::Check: {
-      loops::Check check{.code = op.code, .site = op.site};
-      if (op.condition) {
+      loops::Check check{.code = op.code, .site = op.site, .values = canonical(values_of_check(op))};
+      if (op.condition)
         check.condition = op.condition;
-        const Expr left = canonical(op.condition->left), right = canonical(op.condition->right);
-        // Of index < extent both are known; 0 <= index is about an index that may have been counted from the end.
-        if (op.code != FR_ERR_INDEX)
-          check.values = {left, right};
-        else if (op.condition->relation == Relation::Lt)
-          check.values = {left, -1, right};
-        else
-          check.values = {right, -1, -1};
-      } else {
+      else
         check.flag = scalar_access(op.operands[0]);
-        // Nothing is known of the index: the site tells.
-        if (op.code == FR_ERR_INDEX) check.values = {-1, -1, -1};
-      }
       append({std::move(check)});
       break;
     }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "program/evaluator.h"
 #include "program/visit.h"
@@ -9,24 +11,32 @@
 namespace ferrule {
 namespace evaluation {
 
-Evaluator::Evaluator(const Program& program, const std::vector<EvalArray>& arrays, const std::vector<uint64_t>& scalars)
+Evaluator::Evaluator(const Program& program)
     : p_(program), values_(program.values.size()), buffers_(program.buffers.size()), symbols_(program.symbols.size()) {
   for_each_op(p_.body, [&](const Op& op) {
     if (op.kind == OpKind::For || op.kind == OpKind::Symbolize) local_symbols_.insert(op.symbol);
   });
+}
+
+Evaluator::Evaluator(const Program& program, const std::vector<EvalArray>& arrays, const std::vector<uint64_t>& scalars)
+    : Evaluator(program) {
   bind_symbols(arrays, scalars);
   bind_arguments(arrays, scalars);
   for (const Guard& guard : p_.guards)
     if (!ferrule::evaluate(guard.condition, symbols_))
       throw user_error(fmt::format("The guard '{}' does not hold.", guard.text));
-  for (BufferId id = 0; id < p_.buffers.size(); ++id)
-    if (p_.buffers[id].storage == Storage::Constant) own_memory(id, p_.buffers[id].bytes);
 }
 
-EvalOutcome Evaluator::run() {
+void Evaluator::run() {
+  for (BufferId id = 0; id < p_.buffers.size(); ++id)
+    if (p_.buffers[id].storage == Storage::Constant) own_memory(id, p_.buffers[id].bytes);
+  region(p_.body);
+}
+
+EvalOutcome Evaluator::outcome() {
   EvalOutcome outcome;
   try {
-    region(p_.body);
+    run();
     for (const Result& r : p_.results) outcome.results.push_back(result(r));
   } catch (const EvalTrap& trap) {
     outcome.trap = trap;
@@ -68,8 +78,7 @@ void Evaluator::operation(const Op& op) {
     case OpKind::Reduce:
       return reduce(op);
     case OpKind::Check:
-      if (!holds(op)) throw EvalTrap{op.code, op.site, {}};
-      return;
+      return check(op);
     case OpKind::For:
       return for_loop(op);
     case OpKind::While:
@@ -77,6 +86,14 @@ void Evaluator::operation(const Op& op) {
     case OpKind::If:
       return if_else(op);
   }
+}
+
+void Evaluator::check(const Op& op) {
+  if (holds(op)) return;
+  EvalTrap trap{.code = op.code, .site = op.site};
+  const Indices values = numbers(values_of_check(op));
+  std::copy(values.begin(), values.end(), trap.values);
+  throw trap;
 }
 
 Indices Evaluator::numbers(const std::vector<Expr>& exprs) const {
@@ -116,7 +133,7 @@ EvalResult Evaluator::result(const Result& r) {
 
 EvalOutcome evaluate(const Program& program, const std::vector<EvalArray>& arrays,
                      const std::vector<uint64_t>& scalars) {
-  return evaluation::Evaluator(program, arrays, scalars).run();
+  return evaluation::Evaluator(program, arrays, scalars).outcome();
 }
 
 }  // namespace ferrule

@@ -53,17 +53,23 @@ void Evaluator::bind_arguments(const std::vector<EvalArray>& arrays, const std::
         throw user_error(fmt::format("'{}': strides[{}] = {} elements, but its layout has {}.", argument.name, axis,
                                      array.strides[axis], strides[axis]));
     }
-    Window window{{static_cast<uint8_t*>(array.data), 0, -1, static_cast<int>(i), nullptr}, 0, shape, strides};
-    if (count_of(shape) != 0) {
-      window.memory.highest = 0;
-      for (size_t axis = 0; axis < shape.size(); ++axis) {
-        const int64_t reach = (shape[axis] - 1) * strides[axis];
-        (reach < 0 ? window.memory.lowest : window.memory.highest) += reach;
-      }
-    }
-    buffers_[argument.buffer] = std::move(window);
-    set_view(argument.value);
+    bind_memory(i, array.data);
   }
+}
+
+void Evaluator::bind_memory(size_t i, void* data) {
+  const Argument& argument = p_.arguments[i];
+  const Indices shape = numbers(p_.buffers[argument.buffer].shape), strides = strides_of(argument.buffer);
+  Window window{{static_cast<uint8_t*>(data), 0, -1, static_cast<int>(i), nullptr}, 0, shape, strides};
+  if (count_of(shape) != 0) {
+    window.memory.highest = 0;
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      const int64_t reach = (shape[axis] - 1) * strides[axis];
+      (reach < 0 ? window.memory.lowest : window.memory.highest) += reach;
+    }
+  }
+  buffers_[argument.buffer] = std::move(window);
+  set_view(argument.value);
 }
 
 }  // namespace ferrule::evaluation

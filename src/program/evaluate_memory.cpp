@@ -62,15 +62,17 @@ void Evaluator::set_view(ValueId id) {
   values_[id].window = std::move(window);
 }
 
-void Evaluator::load(const Op& op) {
-  const Window window = value(op.operands[0]).window;
-  EvalValue v = fresh(p_.values[op.results[0]]);
-  const size_t size = static_cast<size_t>(item_size(v.dtype));
-  uint8_t* to = v.bytes.data();
+void Evaluator::read(const Window& window, DType dtype, uint8_t* to) {
+  const size_t size = static_cast<size_t>(item_size(dtype));
   for_each_index(window.shape, [&](const Indices& index) {
-    std::memcpy(to, address(window, index, v.dtype), size);
+    std::memcpy(to, address(window, index, dtype), size);
     to += size;
   });
+}
+
+void Evaluator::load(const Op& op) {
+  EvalValue v = fresh(p_.values[op.results[0]]);
+  read(value(op.operands[0]).window, v.dtype, v.bytes.data());
   values_[op.results[0]] = std::move(v);
 }
 

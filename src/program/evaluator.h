@@ -1,5 +1,5 @@
 // One evaluation of a Program: its values, memory and symbols as numbers. Each file evaluate*.cpp runs one kind of
-// operations; evaluate.cpp runs the body.
+// operations; evaluate.cpp runs the body, evaluate_call.cpp stands behind the interface of a module.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "ferrule/abi.h"
 #include "program/elements.h"
 #include "program/evaluate.h"
 
@@ -67,9 +68,19 @@ class Evaluator {
  public:
   // Binds the arguments; throws user_error where they do not fit the program.
   Evaluator(const Program& program, const std::vector<EvalArray>& arrays, const std::vector<uint64_t>& scalars);
-  EvalOutcome run();
+  // Of a call that is bound already: its symbols are solved, its guards hold.
+  Evaluator(const Program& program, const FrCall& call);
+
+  // Throws EvalTrap where a check fails.
+  void run();
+  // Runs, and gives the results or the trap.
+  EvalOutcome outcome();
+  // After run(): gives the call its results, of `kinds` (FrReturnKind). A status of its host where that refuses.
+  int32_t give(const FrCall& call, std::span<const uint8_t> kinds);
 
  private:
+  explicit Evaluator(const Program& program);
+
   // Regions and values (evaluate.cpp).
   void region(const Region& r);
   void operation(const Op& op);
@@ -81,17 +92,25 @@ class Evaluator {
   // An array (or scalar) of the result's type with its shape, to be filled.
   EvalValue fresh(const ValueType& type) const;
   EvalResult result(const Result& r);
+  void check(const Op& op);
 
   // Arguments (evaluate_arguments.cpp).
   void bind_symbols(const std::vector<EvalArray>& arrays, const std::vector<uint64_t>& scalars);
   void check_rank(const Argument& argument, const EvalArray& array) const;
   void bind_arguments(const std::vector<EvalArray>& arrays, const std::vector<uint64_t>& scalars);
+  void bind_memory(size_t i, void* data);
+
+  // Calls (evaluate_call.cpp).
+  int32_t give_view(const FrCall& call, int32_t place, const EvalValue& from) const;
+  int32_t give_elements(const FrCall& call, int32_t place, const EvalValue& from, bool is_view, bool is_dynamic) const;
 
   // Memory (evaluate_memory.cpp).
   void own_memory(BufferId id, std::vector<uint8_t> bytes);
   Indices strides_of(BufferId id) const;
   Window buffer_window(BufferId id) const;
   void set_view(ValueId id);
+  // Copies what a window shows, in C order.
+  static void read(const Window& window, DType dtype, uint8_t* to);
   void load(const Op& op);
   void store(const Op& op);
   void alloc(const Op& op);

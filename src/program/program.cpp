@@ -46,4 +46,15 @@ bool IndexMap::is_identity(const std::vector<Expr>& source_shape) const {
   return true;
 }
 
+std::vector<Expr> values_of_check(const Op& op) {
+  const bool index = op.code == FR_ERR_INDEX;
+  // Nothing is known of the index of a flag: the site tells.
+  if (!op.condition) return index ? std::vector<Expr>{-1, -1, -1} : std::vector<Expr>{};
+  const Expr &left = op.condition->left, &right = op.condition->right;
+  if (!index) return {left, right};
+  // Of index < extent both are known; 0 <= index is about an index that may have been counted from the end.
+  if (op.condition->relation == Relation::Lt) return {left, -1, right};
+  return {right, -1, -1};
+}
+
 }  // namespace ferrule

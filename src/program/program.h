@@ -136,6 +136,9 @@ struct Op {
   std::vector<Region> regions;
 };
 
+// Of a Check, what an error that it records tells: up to four values, as FrErrorCode says for its code.
+std::vector<Expr> values_of_check(const Op& op);
+
 enum class ArgumentKind : uint8_t { Array, Scalar, Static };
 
 enum class Layout : uint8_t { C = FR_LAYOUT_C, F = FR_LAYOUT_F, Inner = FR_LAYOUT_INNER, Any = FR_LAYOUT_ANY };

@@ -1,12 +1,16 @@
 #include "runtime/host.h"
 
 #include <ctime>
+#include <exception>
 #include <mutex>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "array/array.h"
 #include "base/entries.h"
 #include "runtime/call_ctx.h"
+#include "runtime/evaluator.h"
 #include "runtime/pool.h"
 
 namespace ferrule {
@@ -100,6 +104,24 @@ void* alloc_scratch(FrCallCtx* ctx, int64_t bytes) try {
   return nullptr;
 }
 
+int32_t evaluate(const FrCall* call, const FrProgram* program) {
+  FrCallCtx* ctx = call->ctx;
+  std::string failure;
+  try {
+    std::vector<uint8_t> kinds;
+    for (uint32_t i = 0; i < ctx->module->n_returns; ++i) kinds.push_back(entry_at(ctx->module->returns, i).kind);
+    return require_evaluator()(*call, *program, kinds);
+  } catch (const std::bad_alloc&) {
+    out_of_memory(ctx, 0);
+    return FR_STATUS_ERROR;
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  const std::lock_guard lock(ctx->lock);
+  ctx->get_extras().failure = std::move(failure);
+  return FR_STATUS_USER;
+}
+
 }  // namespace
 
 const FrHost* host_table() {
@@ -114,6 +136,7 @@ const FrHost* host_table() {
       .blas = nullptr,
       .timer = monotonic_nanoseconds,
       .alloc_scratch = alloc_scratch,
+      .evaluate = evaluate,
   };
   return &table;
 }

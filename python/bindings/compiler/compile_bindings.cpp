@@ -42,9 +42,9 @@ PassOptions checked_options() {
   return options;
 }
 
-nb::dict emit_for_python(const Program& program, bool strict_scalars, bool alias_version, bool keep_text,
-                         std::set<std::string> off) {
-  EmitRequest request{strict_scalars, alias_version, checked_options()};
+nb::dict emit_for_python(const Program& program, bool strict_scalars, bool alias_version, bool reference,
+                         bool keep_text, std::set<std::string> off) {
+  EmitRequest request{strict_scalars, alias_version, reference, checked_options()};
   request.passes.keep_text = keep_text;
   for (const std::string& name : off) require_optional_pass(name);
   request.passes.off.merge(off);
@@ -70,7 +70,8 @@ nb::dict emit_source_kernel_for_python(const std::string& signature, const std::
 
 void bind_compile(nb::module_& m) {
   m.def("emit_source", &emit_for_python, nb::arg("program"), nb::kw_only(), nb::arg("strict_scalars") = false,
-        nb::arg("alias_version") = false, nb::arg("keep_text") = false, nb::arg("off") = std::set<std::string>{},
+        nb::arg("alias_version") = false, nb::arg("reference") = false, nb::arg("keep_text") = false,
+        nb::arg("off") = std::set<std::string>{},
         "Run the stages up to C++ text: {source, ingredients, times by stage, text by stage}. FERRULE_DUMP and "
         "FERRULE_PASSES_OFF apply.");
   m.def("emit_source_kernel", &emit_source_kernel_for_python, nb::arg("signature"), nb::arg("author_text"),

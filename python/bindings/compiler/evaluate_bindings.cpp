@@ -10,6 +10,7 @@
 #include "base/error_code.h"
 #include "convert.h"
 #include "program/evaluate.h"
+#include "program/evaluate_call.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -130,6 +131,7 @@ nb::list evaluate_for_python(const Program& program, nb::sequence arguments) {
 }  // namespace
 
 void bind_evaluate(nb::module_& m) {
+  m.attr("evaluator") = nb::capsule(reinterpret_cast<const void*>(&evaluate_call), "ferrule.evaluator");
   m.def("evaluate", &evaluate_for_python, "program"_a, "arguments"_a,
         "The results of a program on NumPy arrays and scalars, one for each of its arguments (None for static ones), "
         "by the "

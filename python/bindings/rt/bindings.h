@@ -16,4 +16,7 @@ namespace ferrule::python {
 // error set.
 bool add_import_hook(PyObject* module);
 
+// Has ferrule._compiler imported where a module for target 'reference' is called.
+void provide_evaluator();
+
 }  // namespace ferrule::python

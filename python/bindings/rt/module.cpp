@@ -21,5 +21,6 @@ NB_MODULE(_rt, m) {
   py::register_errors();
   m.def("default_num_threads", &ferrule::default_num_threads,
         "Threads of a parallel region where the call does not say.");
+  py::provide_evaluator();
   ferrule::bind_artifact(m);
 }

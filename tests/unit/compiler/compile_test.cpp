@@ -61,6 +61,53 @@ TEST_F(CompileTest, CompilesLoadsAndRuns) {
   }
 }
 
+// x[at:], its sum, x itself, and the whole of a copy; IndexError where `at` is beyond the end.
+Program tail() {
+  ProgramBuilder b("tail");
+  const Expr n = Expr::symbol(b.symbols().add("N", SymbolKind::Extent, true));
+  const ValueId x = b.array_argument("x", DType::F64, {n}, {}, Layout::C, 0, false);
+  b.scalar_argument("at", DType::I64, true);
+  const Expr at = Expr::symbol(b.argument(1).symbol);
+  b.set_site(b.add_site({"tail.py", 3}));
+  b.check(Condition{Relation::Lt, at, n}, FR_ERR_INDEX);
+  const ValueId view = b.window(x, IndexMap{{n - at}, {{at, {{0, 1}}}}});
+  b.result({ResultKind::Value, view});
+  b.result({ResultKind::Value, b.reduce(ReduceOp::sum, view, {0}, std::nullopt)});
+  b.result({ResultKind::Argument, kNone, 0});
+  b.result({ResultKind::Value, b.load(view)});
+  return b.finish();
+}
+
+TEST_F(CompileTest, TheReferenceTargetEvaluatesBehindTheSameInterface) {
+  Store store(root_);
+  const Compilation compiled = compile(tail(), options_, store);
+  options_.build.target = "reference";
+  const Compilation evaluated = compile(tail(), options_, store);
+  EXPECT_NE(compiled.artifact.key(), evaluated.artifact.key());
+  EXPECT_NE(evaluated.emitted.source.find("program tail"), std::string::npos);
+  for (const Compilation* made : {&compiled, &evaluated}) {
+    const LoadableModule module = load_bytes(made->artifact, store);
+    Handle handle(load_module(module.bytes, module.key));
+    double x[] = {1, 2, 4, 8};
+    const int64_t n = 4, stride = sizeof(double);
+    const ArrayRef whole{x, DType::F64, 1, &n, &stride, true};
+    const Results results = invoke(handle, std::vector<CallArgument>{whole, int64_t{1}});
+    EXPECT_EQ(results[0].data, x + 1);
+    EXPECT_EQ(results[0].shape, std::vector<int64_t>{3});
+    EXPECT_EQ(*static_cast<double*>(results[1].data), 14);
+    EXPECT_EQ(results[2].data, x);
+    EXPECT_NE(results[3].data, x + 1);
+    EXPECT_EQ(static_cast<double*>(results[3].data)[2], 8);
+    handle.set_sites({{"tail.py:3", ""}});
+    try {
+      invoke(handle, std::vector<CallArgument>{whole, int64_t{4}});
+      FAIL();
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "tail(): index 4 is out of bounds for size 4 (tail.py:3).");
+    }
+  }
+}
+
 TEST_F(CompileTest, TheSecondCompilationIsAHitWithEqualSource) {
   Store store(root_);
   const Compilation first = compile(twice_plus_index(), options_, store);
