@@ -7,11 +7,12 @@ from typing import Any
 
 from ferrule import _compiler as ir
 
-from . import errors, regions, state, traps
+from . import errors, found, regions, state, traps
 from .containers import Snapshot
 from .decide import holds
 from .dispatch import Dispatcher
-from .loop import Loop, Peel, is_int
+from .loop import Loop, Peel
+from .loop_types import is_int
 from .spans import Span
 from .state import UNDEFINED, read, write
 from .trace import Trace
@@ -42,31 +43,31 @@ class For(Loop):
         super().__init__(trace, (body,), names, entry, after, stop)
         self.dispatcher = dispatcher
         self.span = span
+        self.iterated = span.item
         self.body = body
 
     def run(self) -> None:
         """Traces the loop and leaves the names as they are behind it."""
-        peeled = False
+        peeled = wants_iteration = False
+        leaves = found.of_place(self.trace, (self.place, "leaves"))
         while True:
             if self.is_empty():
                 return
-            if regions.types_of(self.trace).get((self.key, "leaves")):
-                self.begin()
+            self.begin(wants_iteration)
+            if leaves:
                 self.as_while()
                 return
-            self.begin()
             try:
-                for _ in range(regions.ATTEMPTS):
-                    if self.attempt():
-                        self.settle()
-                        return
-                raise self.unsettled()
+                self.search()
+                return
             except _Leaves:
-                regions.types_of(self.trace)[self.key, "leaves"] = True
+                leaves.append(True)
                 self.reset()
                 self.as_while()
                 return
             except Peel as peel:
+                self.types.peel = (peel.name, peel.message)
+                wants_iteration = self.types.wants_iteration
                 self.reset()
                 if peeled or holds(self.span.nonempty()) is not True:
                     raise errors.unsupported(
@@ -75,6 +76,15 @@ class For(Loop):
                 peeled = True
                 if self.peel():
                     return
+
+    def search(self) -> None:
+        """Traces the body until its types settle."""
+        if self.types.peel is not None:
+            raise Peel(*self.types.peel)
+        for _ in range(regions.ATTEMPTS):
+            if self.attempt():
+                return
+        raise self.unsettled()
 
     def is_empty(self) -> bool:
         """Whether the loop has no iteration here; the sample decides where it is empty, and is guarded."""
@@ -104,7 +114,7 @@ class For(Loop):
     def attempt(self) -> bool:
         """Traces the body under the current types; False if they have changed."""
         trace = self.trace
-        if self.wants_iteration:
+        if self.types.wants_iteration:
             holds(self.span.nonempty())
         self.has_iteration = trace.facts.prove(self.span.nonempty()) is True
         snapshot = Snapshot(self.body)
@@ -150,7 +160,7 @@ class For(Loop):
             attempt.drop()
             snapshot.restore()
             self.reset()
-            regions.materialise(trace, request)
+            self.types.materialise(trace, request, read(self.shared))
             self.initial = {}
             return False
         except BaseException:
@@ -184,7 +194,7 @@ class For(Loop):
         for name in self.cells:
             value = leaving[name]
             if self.needs_iteration(name, value):
-                self.wants_iteration = True
+                self.types.wants_iteration = True
                 settled = False
             elif name in self.counters:
                 step = self.counters[name]
@@ -215,16 +225,16 @@ class For(Loop):
         if (
             settled
             and not self.has_iteration
-            and not self.wants_iteration
+            and not self.types.wants_iteration
             and any(map(self.retypes, self.kinds))
         ):
-            self.wants_iteration = True
+            self.types.wants_iteration = True
             settled = False
         return last if settled and self.keeps_least(leaving) else None
 
     def needs_iteration(self, name: str, value: Any) -> bool:
         """Whether the code behind reads a name that only an iteration sets, and none is certain yet."""
-        if self.has_iteration or self.wants_iteration or name in self.entry:
+        if self.has_iteration or self.types.wants_iteration or name in self.entry:
             return False
         return name in self.after and value is not UNDEFINED
 
@@ -287,7 +297,8 @@ class For(Loop):
         loop = While(trace, test, iterate, (self.body,), (), self.entry, self.after, self.stop)
         loop.cells = {**self.cells, _INDEX: index}
         loop.entry = self.entry | {_INDEX}
-        loop.key = (self.key, "while")
+        loop.place = (self.place, "while")
+        loop.iterated = span.item
         loop.sized = True
         loop.run()
 

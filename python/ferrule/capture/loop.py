@@ -8,14 +8,15 @@ from typing import Any
 
 from ferrule import _compiler as ir
 
-from . import errors, regions, state
+from . import errors, found, state
 from .carry import Carry
 from .dispatch import cells_of
-from .joins import Joins
+from .entry import Entry
+from .loop_types import LoopTypes, is_int
 from .maybe import Maybe
 from .state import UNDEFINED, read
 from .trace import Trace
-from .tracers import Array, Int, to_expr
+from .tracers import Array, to_expr
 
 
 class Peel(errors.Control):
@@ -46,76 +47,65 @@ class Loop:
         self.cells = {name: self.shared[name] for name in names if name in self.shared}
         self.entry = frozenset(entry)
         self.after = frozenset(after)
-        self.key: Any = (pieces[-1].__code__, tuple(errors.locations()))
-        self.kinds: dict[str, Any] = {}
-        self.counters: dict[str, ir.Expr] = {}  # name -> step an iteration
-        self.no_counters: set[str] = set()
+        self.place = found.place_of(pieces[-1].__code__)
+        self.iterated: Any = None  # gives the items that it runs over
         self.before: dict[str, Any] = {}
         self.initial: dict[str, tuple[Any, list[int]]] = {}
-        self.joins = Joins(trace.builder)
-        self.least: dict[str, int | None] = {}  # name of a carried int -> what it never falls below
-        # Whether the trace behind the loop rests on an iteration: asked for outside of the body, where it is no fact.
-        self.wants_iteration = False
         self.has_iteration = False
 
-    def begin(self) -> None:
-        """Notes the state before the loop, and takes up the types of an earlier trace that began alike."""
+    def begin(self, wants_iteration: bool = False) -> None:
+        """Notes the state before the loop, and takes up what was found in one that is within it."""
         self.before = read(self.cells)
-        self.initial, self.least = {}, {}
-        self.joins = Joins(self.trace.builder)
-        known = regions.types_of(self.trace).get(self.key)
-        if known is not None and all(
-            _alike(known[0].get(name), value) for name, value in self.before.items()
-        ):
-            kinds = state.renewed(known[1], known[4], self.joins)
-            self.kinds = {name: state.relate(kind, self.before[name]) for name, kind in kinds.items()}
-            self.counters, self.no_counters = dict(known[2]), set(known[3])
-        else:
-            self.kinds, self.counters, self.no_counters = {}, {}, set()
+        self.initial = {}
+        values = {**read(self.shared), **self.before, "__fr_iterated__": self.iterated}
+        entry = Entry(self.trace, values, frozenset(self.cells) - self.entry)
+        self.types = LoopTypes(self.trace, entry, self.before)
+        self.types.wants_iteration = wants_iteration
+        recalled = found.recall(self.trace, self.place, entry)
+        if recalled is not None:
+            self.types.take_up(*recalled)
+            self.types.give_buffers(self.trace, recalled[0], values)
+        found.keep(self.trace, self.place, self.types, recalled[0] if recalled and recalled[2] else None)
+        self.kinds, self.joins = self.types.kinds, self.types.joins
+        self.counters, self.no_counters = self.types.counters, self.types.no_counters
 
     def assume_least(self, values: dict[str, Any]) -> None:
         """Assumes of carried ints that they keep the sign they begin with; `keeps_least` proves it of the next values."""
         for name, kind in self.kinds.items():
             if isinstance(kind, Carry) and kind.kind == "int" and is_int(values[name]):
-                if name not in self.least:
+                if name not in self.types.least:
                     before = self.before[name]
-                    self.least[name] = next(
-                        (n for n in (1, 0) if is_int(before) and self.is_least(n, before)), None
+                    self.types.least[name] = next(
+                        (
+                            n
+                            for n in (1, 0)
+                            if self.types.can_be_least(name, n)
+                            and is_int(before)
+                            and self.is_least(n, before)
+                        ),
+                        None,
                     )
-                least = self.least[name]
+                least = self.types.least[name]
                 if least is not None:
                     self.trace.facts.assume(_not_below(least, values[name]))
 
     def keeps_least(self, values: dict[str, Any]) -> bool:
         """Whether the values after an iteration are what `assume_least` assumes before it; else it assumes less."""
         settled = True
-        for name, least in self.least.items():
+        for name, least in self.types.least.items():
             if least is not None and not (is_int(values[name]) and self.is_least(least, values[name])):
-                self.least[name] = 0 if least == 1 and self.is_least(0, self.before[name]) else None
+                self.types.least[name] = 0 if least == 1 and self.is_least(0, self.before[name]) else None
                 settled = False
         return settled
 
     def leave_least(self, values: dict[str, Any]) -> None:
         """The same of the values behind the loop, where it holds without an iteration too."""
-        for name, least in self.least.items():
+        for name, least in self.types.least.items():
             if least is not None and is_int(values[name]) and self.is_least(least, self.before[name]):
                 self.trace.facts.assume(_not_below(least, values[name]))
 
     def is_least(self, least: int, value: Any) -> bool:
         return self.trace.facts.prove(_not_below(least, value)) is True
-
-    def settle(self) -> None:
-        """Keeps the types for the next trace of this loop."""
-        kinds = {
-            name: None if value is UNDEFINED else state.kind_of(value) for name, value in self.before.items()
-        }
-        regions.types_of(self.trace)[self.key] = (
-            kinds,
-            dict(self.kinds),
-            dict(self.counters),
-            set(self.no_counters),
-            self.joins,
-        )
 
     def initial_values(self) -> list[int]:
         """The carried names before the loop, in the program; made before the body is traced, so that arrays which get
@@ -196,13 +186,3 @@ def _variables() -> Iterator[tuple[str, Any]]:
 
 def _not_below(least: int, value: Any) -> ir.Condition:
     return ir.Condition(ir.Relation.Le, ir.Expr(least), to_expr(value))
-
-
-def _alike(kind: Any, value: Any) -> bool:
-    if value is UNDEFINED or kind is None:
-        return value is UNDEFINED and kind is None
-    return bool(kind == state.kind_of(value))
-
-
-def is_int(value: Any) -> bool:
-    return isinstance(value, Int) or (isinstance(value, int) and not isinstance(value, bool))

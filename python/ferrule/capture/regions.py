@@ -1,13 +1,13 @@
 """Branches that are decided at run time: both sides are traced as regions and what they leave behind is joined.
 
 Types are found by trying: a side is traced under a guess of which names are carried and as what; where the sides
-disagree, both are dropped, the guess widens, and they are traced again. Guesses are kept for each place in the source
-and way to it, so that nested regions do not cost 2 ** depth.
+disagree, both are dropped, the guess widens, and they are traced again. What was found is where the next trace of the
+place begins (see found.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CellType
@@ -16,10 +16,13 @@ from typing import Any
 from ferrule import _compiler as ir
 from ferrule import errors as public
 
-from . import errors, state, traps
+from . import errors, found, state, traps
 from .containers import Snapshot
 from .decide import decide, from_sample
+from .dispatch import cells_of
+from .entry import Entry
 from .joins import ANY, Joins
+from .later_sizes import Sizes
 from .state import read, write
 from .trace import Trace
 
@@ -60,17 +63,26 @@ class Attempt:
         self.trace.pop_facts()
 
 
-def materialise(trace: Trace, request: errors.Retrace) -> None:
-    """Gives a storage its buffer if it belongs to the current region; else asks the region around."""
-    if request.storage.region != trace.region:
-        raise request
-    request.storage.make_buffer()
+class _Types(found.Found):
+    """What the traces of a branch have found that was entered in one state."""
 
+    def __init__(self, trace: Trace, entry: Entry, values: Mapping[str, Any]) -> None:
+        super().__init__(entry)
+        self.values = values  # of the names that its sides share
+        self.guess: dict[str, Any] = {}
+        self.joins = Joins(trace.builder)
+        self.first = 0  # the side to trace first: one that traps ends the other's trace
+        self.is_general = False  # the sides do not join
 
-def types_of(trace: Trace) -> dict[Any, Any]:
-    """The types that names settled on, by place and way to it."""
-    types: dict[Any, Any] = trace.__dict__.setdefault("region_types", {})
-    return types
+    def by_type(self) -> Container[str]:
+        return self.values  # whether types fit is looked at
+
+    def take_up(self, known: _Types, sizes: Sizes) -> None:
+        """Begins with what was found in another state."""
+        for name, kind in known.guess.items():
+            begun = found.taken_up(kind, sizes, known.joins, self.joins)
+            if begun is not None:
+                self.guess[name] = begun
 
 
 # -- branches --------------------------------------------------------------------------------------------------------------
@@ -84,8 +96,6 @@ def branch(
     cells: Mapping[str, CellType] | None = None,
 ) -> None:
     """The statement `if` on a test that is decided at run time; `names` are needed behind it."""
-    from .dispatch import cells_of
-
     shared = cells if cells is not None else cells_of(then, orelse)
     assigned = {name: cell for name, cell in shared.items() if name in names}
     before = read(shared)
@@ -98,9 +108,9 @@ def branch(
 
         return side
 
-    code = getattr(then or orelse, "__code__", None)
     pieces = (then, orelse)
-    result = _two_way(test, (run(then), run(orelse)), pieces, code, lambda: write(shared, before), "")
+    types = _begun(getattr(then or orelse, "__code__", None), before, None if cells is None else pieces)
+    result = _two_way(test, (run(then), run(orelse)), pieces, types, lambda: write(shared, before), "")
     write(shared, {**before, **result})
 
 
@@ -110,7 +120,29 @@ def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], what: 
     def run(operand: Callable[[], Any]) -> Callable[[], dict[str, Any]]:
         return lambda: {"": operand()}
 
-    return _two_way(test, (run(then), run(orelse)), (then, orelse), then.__code__, lambda: None, what)[""]
+    pieces = (then, orelse)
+    types = _begun(then.__code__, read(cells_of(*pieces)), pieces)
+    return _two_way(test, (run(then), run(orelse)), pieces, types, lambda: None, what)[""]
+
+
+def _begun(code: Any, values: dict[str, Any], pieces: Any) -> _Types:
+    """The search for the types of a branch, with what is known of it; `pieces` that are not the rewrite's refer to more than
+    the names that they share."""
+    trace = Trace.current()
+    place, entry = found.place_of(code), Entry(trace, {**values, "__fr_pieces__": pieces})
+    types = _Types(trace, entry, values)
+    recalled = found.recall(trace, place, entry)
+    if recalled is not None:
+        known, sizes, _ = recalled
+        types.take_up(known, sizes)
+        types.first = known.first
+        types.is_general = known.is_general and known.entry.within(entry) is not None
+        types.give_buffers(trace, known, values)
+    else:
+        # Other ways through it have its types as a rule; whether they fit is looked at.
+        for known in found.of_place(trace, place)[-1:]:
+            types.take_up(known, known.entry.beside(entry))
+    return found.keep(trace, place, types, recalled[0] if recalled and recalled[2] else None)
 
 
 @dataclass
@@ -130,17 +162,19 @@ def _two_way(
     test: Any,
     sides: tuple[Callable[[], dict[str, Any]], Callable[[], dict[str, Any]]],
     pieces: tuple[Any, Any],
-    code: Any,
+    types: _Types,
     reset: Callable[[], None],
     what: str,
 ) -> dict[str, Any]:
-    try:
-        return _joined(test, sides, pieces, code, reset, what)
-    except errors.Abort as refused:
-        # Ahead of time: sides that do not join leave the general one, with a precondition.
-        is_general = isinstance(test, ir.Condition) and from_sample(Trace.current(), test) is not None
-        if not is_general or not isinstance(refused.error, public.Unsupported):
-            raise
+    if not types.is_general:
+        try:
+            return _joined(test, sides, pieces, types, reset, what)
+        except errors.Abort as refused:
+            # Ahead of time: sides that do not join leave the general one, with a precondition.
+            is_general = isinstance(test, ir.Condition) and from_sample(Trace.current(), test) is not None
+            if not is_general or not isinstance(refused.error, public.Unsupported):
+                raise
+        types.is_general = True
     reset()
     return sides[0 if decide(test) else 1]()
 
@@ -149,41 +183,41 @@ def _joined(
     test: Any,
     sides: tuple[Callable[[], dict[str, Any]], Callable[[], dict[str, Any]]],
     pieces: tuple[Any, Any],
-    code: Any,
+    types: _Types,
     reset: Callable[[], None],
     what: str,
 ) -> dict[str, Any]:
     trace = Trace.current()
     condition = traps.as_test(test)
-    key = (code, tuple(errors.locations()))
-    joins = Joins(trace.builder)
-    known = types_of(trace).get(key)
-    guess = state.renewed(known[0], known[1], joins) if known is not None else {}
-    recalled = bool(guess)
+    joins = types.joins
+    recalled = bool(types.guess)
     for _ in range(ATTEMPTS):
+        guess = types.guess
         attempt = Attempt(trace)
-        traced: list[_Side] = []
-        for index, side in enumerate(sides):
+        sides_traced: dict[int, _Side] = {}
+        for index in (types.first, 1 - types.first):
             reset()
-            outcome = _trace_side(attempt, test, index == 1, side, guess, joins, pieces)
+            outcome = _trace_side(attempt, test, index == 1, sides[index], guess, joins, pieces)
             if not isinstance(outcome, _Side):
                 break
-            traced.append(outcome)
+            sides_traced[index] = outcome
         if isinstance(outcome, errors.Trapped):
             # The other side follows without a region: it is all that is left.
+            types.first = index
             reset()
             traps.require(trace, test, index == 0, outcome.site, outcome.code)
             return sides[1 - index]()
         if isinstance(outcome, errors.Retrace):
             reset()
-            materialise(trace, outcome)
+            types.materialise(trace, outcome, types.values)
             continue
         if outcome is None:
             continue
+        traced = [sides_traced[0], sides_traced[1]]
         if recalled and not _is_exact(guess, joins, traced):
             # Another way through this place had other types; these must not depend on it.
             attempt.drop()
-            guess, recalled = {}, False
+            types.guess, recalled = {}, False
             continue
         with trace.joining(joins):
             joined = _join(guess, traced, pieces, what)
@@ -191,7 +225,6 @@ def _joined(
             attempt.drop()
             continue
         attempt.keep()
-        types_of(trace)[key] = (guess, joins)
         trace.site()
         results = trace.builder.if_else(condition, traced[0].region, traced[1].region)
         return {**joined, **state.received(guess, list(results))}

@@ -21,7 +21,6 @@ from . import carry
 from .carry import Carry
 from .decide import decide
 from .exits import RETURN
-from .joins import Joins
 from .maybe import Maybe
 from .trace import Trace
 from .tracers import Array, Scalar
@@ -209,11 +208,6 @@ def resized(kind: Any, change: Callable[[ir.Expr, bool], ir.Expr]) -> Any:
     if isinstance(kind, Bundle):
         return Bundle(kind.type, kind.keys, [resized(item, change) for item in kind.items])
     return None if kind is None else kind.resized(change)
-
-
-def renewed(kinds: Mapping[str, Any], old: Joins, new: Joins) -> dict[str, Any]:
-    """Kinds that another loop or branch settled on, with sizes of one's own."""
-    return {name: resized(kind, lambda size, stride: new.renewed(size, old)) for name, kind in kinds.items()}
 
 
 def ends(value: Any) -> bool:

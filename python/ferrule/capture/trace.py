@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,6 +46,7 @@ class Trace:
         # NumPy's integers among the arguments: (index, name, sample) by value, and the symbols that some of them have.
         self.number_arguments: dict[int, tuple[int, str, int]] = {}
         self.number_symbols: dict[int, int] = {}
+        self.found: dict[Hashable, list[Any]] = {}  # see found.py
         self.joins = Joins(builder)  # of the loop or branch whose types are sought
         # What a call compares besides globals_read: as _rt.FunctionBase._add takes it.
         self.watched: dict[tuple[int, Any], tuple[Any, ...]] = {}
@@ -53,6 +54,8 @@ class Trace:
         self.zero_rank: set[int] = set()  # scalar values that NumPy gives as arrays of no dimension
         self.describing = False  # the text under way is a message for all runs
         self.regions = [0]
+        self.opened = [0]  # for each of them, how many symbols there were when it was opened
+        self._symbols = builder.symbols()
         self._next_region = 1
         self._sites: dict[Any, int] = {}
         self._scopes: list[int] = []
@@ -136,6 +139,7 @@ class Trace:
     def open_region(self, params: list[ir.Parameter]) -> list[int]:
         """Starts a region and a scope of facts; values made from now on die when it closes."""
         self.regions.append(self._next_region)
+        self.opened.append(len(self._symbols))
         self._next_region += 1
         self.push_facts()
         return list(self.builder.open_region(params))
@@ -144,6 +148,7 @@ class Trace:
         """Ends the innermost region and its scope of facts."""
         region = self.builder.close_region(yields)
         self.regions.pop()
+        self.opened.pop()
         self.pop_facts()
         return region
 

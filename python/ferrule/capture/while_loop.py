@@ -43,7 +43,7 @@ class While(Loop):
         self.begin()
         try:
             for _ in range(regions.ATTEMPTS):
-                if self.wants_iteration and not self.asked:
+                if self.types.wants_iteration and not self.asked:
                     self.asked = True
                     first = self.test()
                     known = holds(first.condition) if isinstance(first, Cond) else first
@@ -51,7 +51,6 @@ class While(Loop):
                         return
                     self.has_iteration = known is True
                 if self.attempt():
-                    self.settle()
                     return
         except Peel as peel:
             write(self.cells, self.before)
@@ -87,7 +86,7 @@ class While(Loop):
             attempt.drop()
             snapshot.restore()
             write(self.cells, self.before)
-            regions.materialise(trace, request)
+            self.types.materialise(trace, request, read(self.shared))
             self.initial = {}
             return False
         except BaseException as error:
@@ -182,7 +181,7 @@ class While(Loop):
             elif name not in self.entry:
                 if name in self.after and not (value is UNDEFINED and self.before[name] is UNDEFINED):
                     if self.sized and not self.asked and self.before[name] is UNDEFINED:
-                        self.wants_iteration = True
+                        self.types.wants_iteration = True
                     else:
                         self.widen(name, value)
                     settled = False
@@ -190,7 +189,7 @@ class While(Loop):
                 self.widen(name, value)
                 settled = False
         if settled and self.sized and not self.asked and any(map(self.retypes, self.kinds)):
-            self.wants_iteration = True
+            self.types.wants_iteration = True
             settled = False
         if not (settled and self.keeps_least(leaving)):
             return None
