@@ -73,7 +73,10 @@ KINDS = {
         FOR, last=("if x[{k}] > 0:", "    v = v[1:]", "else:", "    v = v[:-1] + 1.0"), start=("v = 1.0 * x",), result="v.sum()"
     ),
     "while, int or float": Nest(WHILE, last=(COUNT, ADD), before=ZERO),
+    "while, of sizes": Nest("while i{k} < n:", last=(COUNT, ADD), before=ZERO),
     "while, extents": Nest("while len(v) > {k}:", last=("v = v[1:]",), start=("v = x",), result="v.sum()"),
+    "while, break": Nest("while i{k} < n:", ("if x[i{k}] > 5: break",), (ADD, COUNT), before=ZERO),
+    "while True": Nest("while True:", ("if x[i{k}] <= 0: break",), (ADD, COUNT), before=ZERO),
     "unrolled": Nest(IF, last=("for z in (1, 1.5, 2):", "    s{k} = s{k} + z"), behind=(FOR, "    s{k} = s{k} + 1")),
 }  # fmt: skip
 

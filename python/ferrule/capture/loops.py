@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import FunctionType
 from typing import Any
 
-from . import errors
+from . import errors, found
 from .dispatch import Dispatcher
 from .for_loop import For
 from .spans import span_of
@@ -20,6 +20,8 @@ from .tracers import is_traced
 from .while_loop import While
 
 PYTHON_LIMIT = 4096  # iterations that Python runs of a loop that is no region
+_REGION, _NOT_AT_ONCE = "region", "not at once"
+_BEGUN = 2  # while loops, one in the other, of which Python runs iterations before they become regions
 
 
 def trace_for(
@@ -82,22 +84,53 @@ def trace_while(
     """Traces a `while` loop: Python runs it until its test, or the flag that leaves it, is traced."""
     trace = Trace.current()
     loop = While(trace, test, body, (test, body), names, entry, after, stop)
-    for _ in range(PYTHON_LIMIT):
-        if stop is not None:
-            flag = loop.cells[stop].cell_contents
-            if flag is True:
-                return
-            if flag is not False:
+    became = found.of_place(
+        trace, (loop.place, "became")
+    )  # a region, or one that could not be it from the beginning
+    outer = trace.begun
+    try:
+        for run in range(PYTHON_LIMIT):
+            if stop is not None:
+                flag = loop.cells[stop].cell_contents
+                if flag is True:
+                    return
+                if flag is not False:
+                    break
+            value = test()
+            if is_traced(value):
                 break
-        value = test()
-        if is_traced(value):
-            break
-        if not value:
-            return
-        body()
-    else:
-        raise errors.unsupported(
-            f"A while loop ran {PYTHON_LIMIT} times at capture without its test depending on an argument.",
-            "Make the test depend on an argument or on data.",
-        )
-    loop.run()
+            if not value:
+                return
+            if run == 0 and outer >= _BEGUN and became == [_REGION]:
+                if _is_region_at_once(trace, loop):
+                    return
+                became.append(_NOT_AT_ONCE)
+            trace.begun = outer + 1
+            body()
+        else:
+            raise errors.unsupported(
+                f"A while loop ran {PYTHON_LIMIT} times at capture without its test depending on an argument.",
+                "Make the test depend on an argument or on data.",
+            )
+        if trace.begun > outer and not became:
+            became.append(_REGION)
+        loop.run()
+    finally:
+        trace.begun = outer
+
+
+def _is_region_at_once(trace: Trace, loop: While) -> bool:
+    """Traces a loop as a region from its first iteration on, though its test is known there.
+
+    An iteration that Python runs holds the loops inside once more, which in a nest would double them at each level.
+    """
+    before = read(loop.shared)
+    depth = trace.depth
+    try:
+        loop.run()
+    except errors.Abort:
+        if trace.depth != depth:
+            raise
+        write(loop.shared, before)
+        return False
+    return True

@@ -34,6 +34,7 @@ class Trace:
         self.general: dict[int, int] = {}
         self.beside_sample = 0  # depth of sides of branches that the sample does not take
         self.loops = 0  # depth of bodies of loops
+        self.begun = 0  # depth of while loops of which Python has run iterations
         # The call's; what the program sets must not raise.
         self.error_state: dict[str, Any] = {**np.geterr()}
         self.guards: list[ir.Condition] = []
