@@ -340,6 +340,15 @@ def array_of_one_side(x):
     return y + 1
 
 
+def number_of_no_iteration_by_data(x, n):
+    s, i, t, u = 1, 7, 2, 3
+    for i in range(int(x[0])):
+        t = s
+        s = 2
+        u = i * 2 + n
+    return s, i, t, u
+
+
 def default_of_no_iteration(x, n):
     r = -1.0
     for i in range(n):
@@ -437,6 +446,7 @@ CASES: list[tuple[Callable[..., Any], list[Callable[[], tuple[Any, ...]]], int]]
     (symbolic_step, [random(9, more=(2,)), random(9, more=(3,)), random(4, more=(1,))], 1),
     (counts_down, [random(5), random(8)], 1),
     (array_of_one_side, [vector(1, 2), vector(-1, -2, -3)], 1),
+    (number_of_no_iteration_by_data, [lambda: (np.zeros(2), 4), lambda: (np.full(2, 3.0), 5)], 1),
     (default_of_no_iteration, [random(5, more=(3,)), random(5, more=(1,))], 1),
     (reversed_and_zipped, [random(5, 5), random(8, 8)], 1),
     (match_on_strings, [lambda: (np.ones(3), "a"), lambda: (np.ones(3), "c")], 2),

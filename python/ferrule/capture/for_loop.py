@@ -250,13 +250,15 @@ class For(Loop):
     def last_value(self, value: Any, symbol: int) -> Any:
         """A value that needs no carrying, as it is after the last iteration; None if there is none.
 
-        There must be an iteration: guarded, or else the name would be undefined or have its old value.
+        There must be an iteration, or else the name would be undefined or have its old value.
         """
         if value is UNDEFINED:
             return UNDEFINED
-        if is_int(value) and all(known <= symbol for known in to_expr(value).symbols()):
-            if holds(self.span.nonempty()) is not True:
-                return None
+        if (
+            self.has_iteration
+            and is_int(value)
+            and all(known <= symbol for known in to_expr(value).symbols())
+        ):
             final = self.span.lo + self.span.step * (self.span.trips(self.trace) - ir.Expr(1))
             return _Late(to_expr(value).substitute(symbol, final))
         return None
