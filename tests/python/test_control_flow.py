@@ -333,6 +333,18 @@ def counts_down(x):
     return i
 
 
+def number_of_both_sides(x):
+    s = x[1]
+    z = s * 2
+    t = (z, 1)
+    if x[0] > 0:
+        y = s * 2
+        t = (s * 2, 1)
+    else:
+        y = z
+    return y + t[0], x[1] if s > 0 and s > 0 else 0.5
+
+
 def array_of_one_side(x):
     y = np.zeros(len(x))
     if x.sum() > 0:
@@ -445,6 +457,7 @@ CASES: list[tuple[Callable[..., Any], list[Callable[[], tuple[Any, ...]]], int]]
     (halve_until, [vector(5), vector(0.001, 2)], 1),
     (symbolic_step, [random(9, more=(2,)), random(9, more=(3,)), random(4, more=(1,))], 1),
     (counts_down, [random(5), random(8)], 1),
+    (number_of_both_sides, [vector(1, 2), vector(-1, 3), vector(2, -1)], 1),
     (array_of_one_side, [vector(1, 2), vector(-1, -2, -3)], 1),
     (number_of_no_iteration_by_data, [lambda: (np.zeros(2), 4), lambda: (np.full(2, 3.0), 5)], 1),
     (default_of_no_iteration, [random(5, more=(3,)), random(5, more=(1,))], 1),

@@ -346,7 +346,7 @@ def _join(
         if name in guess:
             continue
         if state.same(left[name], right[name]):
-            joined[name] = left[name]
+            joined[name] = state.outside(left[name])
             continue
         kinds = [side.kind(name) for side in traced]
         kind = _united(kinds)

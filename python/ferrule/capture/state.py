@@ -8,6 +8,7 @@ not static.
 from __future__ import annotations
 
 import dis
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from types import CellType, FunctionType
@@ -364,6 +365,19 @@ def same(left: Any, right: Any) -> bool:
             and all(map(same, parts[0][1], parts[1][1]))
         )
     return type(left) is not list and carry.same_static(left, right)
+
+
+def outside(value: Any) -> Any:
+    """A value that two sides of a branch have alike, for use behind it: what both of them made was there before."""
+    if isinstance(value, Scalar):
+        return value if Trace.current().is_live(value.region) else Scalar(value._id)
+    parts = _items(value)
+    if parts is None or type(value) is list:
+        return value
+    items = [outside(item) for item in parts[1]]
+    if all(map(operator.is_, items, parts[1])):
+        return value
+    return Bundle(type(value), parts[0], []).build(items)
 
 
 def describe(value: Any) -> str:
