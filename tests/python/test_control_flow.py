@@ -361,6 +361,17 @@ def number_of_no_iteration_by_data(x, n):
     return s, i, t, u
 
 
+def lengths_of_what_shrinks(x, n):
+    v, w = 1.0 * x, x
+    s = t = c = 0
+    for i in range(n):
+        s = len(v)
+        c = c + len(v) - len(w)
+        v, w = v[1:], w[2:]
+        t = len(w) + i
+    return s, t, c
+
+
 def default_of_no_iteration(x, n):
     r = -1.0
     for i in range(n):
@@ -460,6 +471,7 @@ CASES: list[tuple[Callable[..., Any], list[Callable[[], tuple[Any, ...]]], int]]
     (number_of_both_sides, [vector(1, 2), vector(-1, 3), vector(2, -1)], 1),
     (array_of_one_side, [vector(1, 2), vector(-1, -2, -3)], 1),
     (number_of_no_iteration_by_data, [lambda: (np.zeros(2), 4), lambda: (np.full(2, 3.0), 5)], 1),
+    (lengths_of_what_shrinks, [random(7, more=(3,)), random(9, more=(1,))], 1),
     (default_of_no_iteration, [random(5, more=(3,)), random(5, more=(1,))], 1),
     (reversed_and_zipped, [random(5, 5), random(8, 8)], 1),
     (match_on_strings, [lambda: (np.ones(3), "a"), lambda: (np.ones(3), "c")], 2),

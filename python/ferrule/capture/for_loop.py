@@ -245,7 +245,12 @@ class For(Loop):
         if name in self.no_counters or not is_int(before) or not is_int(after):
             return False
         step = self.canonical(to_expr(after) - to_expr(before))
-        return all(known < symbol for known in step.symbols())
+        return self.is_invariant(step, symbol)
+
+    def is_invariant(self, expr: ir.Expr, symbol: int) -> bool:
+        """Whether an expression is the same in each iteration."""
+        older = all(known < symbol for known in expr.symbols())
+        return older and not any(self.joins.owns(ir.Expr.symbol(known)) for known in expr.symbols())
 
     def last_value(self, value: Any, symbol: int) -> Any:
         """A value that needs no carrying, as it is after the last iteration; None if there is none.
@@ -254,14 +259,11 @@ class For(Loop):
         """
         if value is UNDEFINED:
             return UNDEFINED
-        if (
-            self.has_iteration
-            and is_int(value)
-            and all(known <= symbol for known in to_expr(value).symbols())
-        ):
-            final = self.span.lo + self.span.step * (self.span.trips(self.trace) - ir.Expr(1))
-            return _Late(to_expr(value).substitute(symbol, final))
-        return None
+        if not self.has_iteration or not is_int(value):
+            return None
+        final = self.span.lo + self.span.step * (self.span.trips(self.trace) - ir.Expr(1))
+        late = to_expr(value).substitute(symbol, final)
+        return _Late(late) if self.is_invariant(late, symbol) else None
 
     def leave(self, results: list[int], last: dict[str, Any]) -> None:
         """Sets the names as they are behind the loop."""
