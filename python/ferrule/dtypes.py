@@ -136,7 +136,7 @@ def signature_of(fn: Callable[..., Any]) -> inspect.Signature:
 
 
 def is_annotated(fn: Callable[..., Any]) -> bool:
-    """Whether some parameter has an annotation that fixes an array's type.
+    """Whether some parameter has an annotation of Ferrule's, which fixes the type of an array or a number.
 
     Annotations that cannot be evaluated count where they speak of Ferrule, and are an error then; others, such as names
     that only a type checker imports, are none of ours.
@@ -146,7 +146,8 @@ def is_annotated(fn: Callable[..., Any]) -> bool:
         if _speaks_of_ferrule(str(signature.parameters[name].annotation), _namespace(fn)):
             raise _unevaluable(fn, name, error) from error
     return any(
-        isinstance(resolve(parameter.annotation), ArrayType) for parameter in signature.parameters.values()
+        isinstance(resolve(parameter.annotation), (ArrayType, ElementType))
+        for parameter in signature.parameters.values()
     )
 
 

@@ -160,8 +160,8 @@ class Function(Specialised):
             sample, sample_kw, _ = as_ndarrays(self._fn, sample, sample_kw)
             if not sample and not sample_kw and inspect.signature(self._fn).parameters:
                 raise UserTypeError(
-                    f"'{self.__name__}' has no annotations; give compile() a sample of its arguments, or annotate them"
-                    ' such as a: fr.float64["N", "M"].'
+                    f"'{self.__name__}' has no annotations of Ferrule's; give compile() a sample of its arguments, or"
+                    ' annotate them such as a: fr.float64["N", "M"].'
                 )
             if is_own:
                 return self._artifact_for(sample, sample_kw)

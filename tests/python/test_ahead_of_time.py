@@ -310,3 +310,23 @@ def unknown_step(x: Vector, k: Annotated[np.ndarray, fr.int64["K"]]):
 def test_a_step_of_data_is_refused_by_name():
     with pytest.raises(fr.Unsupported, match="slice whose step has a sign"):
         fr.program(unknown_step).compile()
+
+
+def xorshift(seed: Annotated[np.uint32, fr.uint32], n: int):
+    out = np.empty(n, np.uint32)
+    for i in range(n):
+        seed ^= seed << np.uint32(13)
+        seed ^= seed >> np.uint32(17)
+        seed ^= seed << np.uint32(5)
+        out[i] = seed
+    return out, seed
+
+
+def test_an_annotated_number_is_enough():
+    kernel = fr.program(xorshift).compile().load()
+    for n in (0, 1, 7):
+        expected, result = xorshift(np.uint32(42), n), kernel(np.uint32(42), n)
+        np.testing.assert_array_equal(result[0], expected[0])
+        assert result[1] == expected[1] and result[1].dtype == np.uint32
+    with pytest.raises(TypeError, match="'seed'"):
+        kernel(0.5, 3)
