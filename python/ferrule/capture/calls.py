@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import functools
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -28,6 +29,10 @@ def convert(fn: FunctionType) -> FunctionType | None:
 def invoke(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Calls a function that the table does not know: rewritten if it is the user's."""
     kind = type(fn)
+    if fn is dataclasses.replace:
+        made = fn(*args, **kwargs)
+        _mark_made(made)
+        return made
     if kind is FunctionType:
         return _target(fn, args, kwargs)(*args, **kwargs)
     if kind is MethodType and type(fn.__func__) is FunctionType:

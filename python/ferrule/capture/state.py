@@ -1,7 +1,7 @@
 """The names that a region shares with what is around it: their cells, and the types under which they are carried.
 
-A kind is a Carry (see carry.py), a Bundle of kinds for a tuple, list or dict that holds traced values, or an Option of a
-kind for a name that has a value for some data only. A kind takes as many values of the program as it has leaves that are
+A kind is a Carry (see carry.py), a Bundle of kinds for a tuple, list, dict or dataclass that holds traced values, or an
+Option of a kind for a name that has a value for some data only. A kind takes as many values of the program as it has leaves that are
 not static.
 """
 
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dis
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import fields, is_dataclass
 from types import CellType, FunctionType
 from typing import Any
 
@@ -85,7 +86,7 @@ def line_of(piece: Any, name: str) -> int | None:
 
 
 class Bundle:
-    """The kind of a tuple, list or dict."""
+    """The kind of a tuple, list, dict or dataclass; keys: those of a dict, or the fields."""
 
     __slots__ = ("items", "keys", "type")
 
@@ -110,7 +111,8 @@ class Bundle:
     def build(self, items: list[Any]) -> Any:
         """The container with these items."""
         if self.keys is not None:
-            return dict(zip(self.keys, items, strict=True))
+            named = zip(self.keys, items, strict=True)
+            return dict(named) if self.type is dict else _dataclass(self.type, named)
         return self.type(*items) if hasattr(self.type, "_fields") else self.type(items)
 
 
@@ -140,7 +142,30 @@ def _items(value: Any) -> tuple[tuple[Any, ...] | None, list[Any]] | None:
         return tuple(value), list(value.values())
     if type(value) in (tuple, list) or (isinstance(value, tuple) and hasattr(value, "_fields")):
         return None, list(value)
-    return None
+    held = _fields(value)
+    return None if held is None else (tuple(held), list(held.values()))
+
+
+def _fields(value: Any) -> dict[str, Any] | None:
+    """The fields of a dataclass that the program has made, and that is no part of a structure of such ones."""
+    if not is_dataclass(value) or isinstance(value, type) or type(type(value)) is not type:
+        return None
+    names = [field.name for field in fields(value)]
+    held = getattr(value, "__dict__", {})
+    if id(value) not in Trace.current().outside.made or list(held) != names:
+        return None
+    frozen = value.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    if not frozen and any(is_dataclass(item) or type(item) in (list, dict) for item in held.values()):
+        return None
+    return dict(held)
+
+
+def _dataclass(kind: type, named: Iterable[tuple[str, Any]]) -> Any:
+    made: Any = object.__new__(kind)
+    for name, item in named:
+        object.__setattr__(made, name, item)
+    Trace.current().outside.made[id(made)] = made
+    return made
 
 
 def kind_of(value: Any) -> Any:

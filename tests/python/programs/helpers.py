@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
 import numpy as np
 
 from . import program
@@ -95,3 +98,41 @@ def recursion(x, depth):
 def conditions_of_comprehensions(x, n):
     picked = [x[k] for k in range(3) if k < n and k != 1]
     return picked, {k: v for k, v in zip("abc", (n, 2, 3)) if k != "b"}, sum(1 for k in (0, 1) if k)
+
+
+@dataclass(frozen=True)
+class State:
+    u: np.ndarray
+    t: float = 0.0
+
+    def moved(self, step):
+        return replace(self, u=self.u + step * self.u[::-1], t=self.t + step)
+
+
+@dataclass
+class Extremes:
+    low: float
+    high: float
+
+
+class Sums(NamedTuple):
+    even: float
+    odd: float
+
+
+@program(lambda rng, n: (rng.standard_normal(n), 3), (7, 1, 2, 33))
+def dataclasses_in_loops(x, steps):
+    state = State(x)
+    for _ in range(steps):
+        state = state.moved(0.5)
+    found, sums, place = Extremes(x[0], x[0]), Sums(np.float64(0), np.float64(0)), 0
+    while place < len(x):
+        if x[place] < found.low:
+            found = Extremes(x[place], found.high)
+        elif x[place] > found.high:
+            found = replace(found, high=x[place])
+        odd = place % 2 == 1
+        sums = sums._replace(odd=sums.odd + x[place]) if odd else Sums(sums.even + x[place], sums.odd)
+        place += 1
+    found.low -= 1
+    return state.u, state.t, found.low, found.high, sums.even, sums.odd
