@@ -30,14 +30,46 @@ def decide(condition: ir.Condition) -> bool:
     return answer
 
 
-def holds(condition: ir.Condition) -> bool | None:
-    """The truth of a condition in this specialisation; None where only the run knows it."""
+def holds(condition: ir.Condition, precondition: bool = False) -> bool | None:
+    """The truth of a condition in this specialisation; None where only the run knows it.
+
+    precondition: ahead of time, what the sizes of the arguments say that stand in for all others may be one, though
+    others are as good.
+    """
     trace = Trace.current()
     known = trace.facts.prove(condition)
     if known is not None:
         return bool(known)
+    condition = _canonical(trace, condition)
+    if not precondition and is_open(trace, condition):
+        return None
     answer = _recorded(condition, trace.evaluate)
-    return _hoisted(trace, _canonical(trace, condition)) if answer is None else answer
+    return _hoisted(trace, condition, precondition) if answer is None else answer
+
+
+def is_open(trace: Trace, condition: ir.Condition) -> bool:
+    """Ahead of time, whether large sizes meet a condition or not by which of them are the larger ones."""
+    if not trace.annotated:
+        return False
+    expected = from_sample(trace, condition)
+    symbols = {*condition.left.symbols(), *condition.right.symbols()}
+    extents = [symbol for symbol in sorted(symbols) if _is_extent(trace, symbol)]
+    if expected is None or not 1 < len(extents) <= len(_APART):
+        return False
+    for order in (extents, extents[::-1]):
+        sizes = {**trace.sample, **dict(zip(order, _APART, strict=False))}
+        sides = (trace.evaluate_for(sizes, side) for side in (condition.left, condition.right))
+        if _compare(condition.relation, *sides) is not expected:
+            return True
+    return False
+
+
+# Sizes that are far apart, without common factors.
+_APART = (1009, 1000003, 1000000007)
+
+
+def _is_extent(trace: Trace, symbol: int) -> bool:
+    return bool(trace.builder.symbols().kind(symbol) == ir.SymbolKind.Extent)
 
 
 def _canonical(trace: Trace, condition: ir.Condition) -> ir.Condition:
@@ -180,7 +212,7 @@ def _compare(relation: ir.Relation, left: int | None, right: int | None) -> bool
     return {Eq: left == right, Ne: left != right, Lt: left < right, Le: left <= right}[relation]
 
 
-def _hoisted(trace: Trace, condition: ir.Condition) -> bool | None:
+def _hoisted(trace: Trace, condition: ir.Condition, precondition: bool) -> bool | None:
     """Eliminates loop variables by their bounds: guards what suffices for every iteration."""
     relation = condition.relation
     difference = condition.right - condition.left
@@ -188,16 +220,19 @@ def _hoisted(trace: Trace, condition: ir.Condition) -> bool | None:
     high = trace.facts.upper_bound(difference)
     if relation in (Lt, Le):
         least = ONE if relation == Lt else ZERO
-        return _first(trace, [(True, least, low), (False, high, least - ONE)])
+        return _first(trace, [(True, least, low), (False, high, least - ONE)], precondition)
     answer = relation == Ne
-    found = _first(trace, [(answer, ONE, low), (answer, high, ZERO - ONE)])
+    found = _first(trace, [(answer, ONE, low), (answer, high, ZERO - ONE)], precondition)
     if found is None and low is not None and high is not None and low == high:
-        found = _first(trace, [(not answer, low, ZERO)], Eq)
+        found = _first(trace, [(not answer, low, ZERO)], precondition, Eq)
     return found
 
 
 def _first(
-    trace: Trace, candidates: list[tuple[bool, ir.Expr | None, ir.Expr | None]], relation: ir.Relation = Le
+    trace: Trace,
+    candidates: list[tuple[bool, ir.Expr | None, ir.Expr | None]],
+    precondition: bool,
+    relation: ir.Relation = Le,
 ) -> bool | None:
     for answer, left, right in candidates:
         if left is None or right is None:
@@ -205,10 +240,7 @@ def _first(
         condition = ir.Condition(relation, left, right)
         if trace.facts.prove(condition) is True:
             return answer
-        left_value, right_value = trace.evaluate(left), trace.evaluate(right)
-        if left_value is None or right_value is None:
-            continue
-        if left_value == right_value if relation == Eq else left_value <= right_value:
+        if from_sample(trace, condition) and (precondition or not is_open(trace, condition)):
             record(trace, condition)
             return answer
     return None

@@ -206,7 +206,7 @@ def wrap(item: Any, extent: ir.Expr, axis: int) -> ir.Expr:
 
 
 def _bound(trace: Trace, condition: ir.Condition, index: ir.Expr, extent: ir.Expr, axis: int) -> None:
-    inside = holds(condition)
+    inside = holds(condition, precondition=True)
     if inside is True:
         return
     if inside is False and trace.depth == 0:

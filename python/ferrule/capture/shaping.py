@@ -11,7 +11,7 @@ import numpy as np
 from ferrule import _compiler as ir
 
 from . import errors
-from .decide import ONE, ZERO, broadcast, decide, is_one, shape_text
+from .decide import ONE, ZERO, broadcast, decide, holds, is_one, shape_text
 from .operands import as_array
 from .trace import Trace
 from .tracers import Array, Int, Number, Window, make_int, to_expr, unsupported
@@ -269,10 +269,8 @@ def diagonal_view(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> An
         rows, columns, starts = dims[first], dims[second] - shift, (ZERO, shift)
     else:
         rows, columns, starts = dims[first] + shift, dims[second], (ZERO - shift, ZERO)
-    if decide(ir.Condition(ir.Relation.Le, rows, columns)):
-        length = rows
-    else:
-        length = columns
+    wide = holds(ir.Condition(ir.Relation.Le, rows, columns))
+    length = ir.min(rows, columns) if wide is None else rows if wide else columns
     if not decide(ir.Condition(ir.Relation.Le, ZERO, length)):
         length, starts = ZERO, (ZERO, ZERO)
     kept = [k for k in range(a.ndim) if k not in (first, second)]

@@ -204,6 +204,10 @@ class Trace:
         """The same with the general values of int arguments."""
         return _evaluate(expr, self.general if self.beside_sample else {**self.sample, **self.general})
 
+    def evaluate_for(self, sizes: dict[int, int], expr: ir.Expr) -> int | None:
+        """The value that an expression has for values of symbols, or None if it holds others."""
+        return _evaluate(expr, sizes)
+
     # -- buffers -----------------------------------------------------------------------------------------------------
 
     def retrace_with_buffer(self, storage: Any) -> None:
