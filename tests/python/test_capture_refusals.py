@@ -234,7 +234,6 @@ def test_sequences_as_indices_are_no_wrong_indices(fn):
 @pytest.mark.parametrize(
     "fn",
     [
-        lambda x, n: x[0] in {0.0, 1.0},
         lambda x, n: {0.0: 1}.get(x[0], 2),
         lambda x, n: len({x[0], x[0]}),
         lambda x, n: hash(x[0]),

@@ -23,7 +23,7 @@ from . import calls, errors, native_calls, outside
 from .base import holds_traced, is_traced
 from .maybe import Maybe
 from .trace import Trace
-from .truth import COMPARE
+from .truth import COMPARE, implied
 from .truth import truth as truth_of
 
 _READERS = ("get", "items", "values")  # of a dict
@@ -224,23 +224,34 @@ class Dispatcher:
     def _connect(self, value: Any, operands: tuple[Callable[[], Any], ...], while_: bool) -> Any:
         for position, operand in enumerate(operands):
             truth = truth_of(value)
-            if truth is True or truth is False:
-                if truth is not while_:
-                    return value
-                value = operand()
-                continue
-            from . import regions
-
-            rest = operands[position:]
-            kept = value
-
-            def evaluate(rest: tuple[Callable[[], Any], ...] = rest) -> Any:
-                return self._connect(rest[0](), rest[1:], while_)
-
-            sides = (evaluate, lambda kept=kept: kept)
-            then, orelse = sides if while_ else (sides[1], sides[0])
-            return regions.choose(truth, then, orelse, f"The operands of '{'and' if while_ else 'or'}'")
+            if truth is not True and truth is not False:
+                return self._connect_at_run(truth, value, operands[position:], while_)
+            if truth is not while_:
+                return value
+            value = operand()
         return value
+
+    def _connect_at_run(
+        self, truth: Any, kept: Any, rest: tuple[Callable[[], Any], ...], while_: bool
+    ) -> Any:
+        """The same where the run decides by `truth`, that of `kept`, whether the other operands count."""
+        from . import regions
+        from .numbers import Scalar
+
+        of_rest: tuple[Any, ...] = ()
+
+        def evaluate() -> Any:
+            nonlocal of_rest
+            last = self._connect(rest[0](), rest[1:], while_)
+            of_rest = tuple(implied(last, while_))
+            return last
+
+        sides = (evaluate, lambda: kept)
+        then, orelse = sides if while_ else (sides[1], sides[0])
+        result = regions.choose(truth, then, orelse, f"The operands of '{'and' if while_ else 'or'}'")
+        if type(result) is Scalar:
+            result.implies[while_].extend((*implied(truth, while_), *of_rest))
+        return result
 
     def not_(self, value: Any) -> Any:
         """not value"""
@@ -254,10 +265,19 @@ class Dispatcher:
     def chain(self, names: tuple[str, ...], left: Any, *operands: Callable[[], Any]) -> Any:
         """left < middle <= right ..., each operand evaluated at most once."""
         right = operands[0]()
-        result = COMPARE[names[0]](left, right)
+        result = self.compare(names[0], left, right)
         if len(operands) == 1:
             return result
         return self._connect(result, (lambda: self.chain(names[1:], right, *operands[1:]),), True)
+
+    def compare(self, name: str, left: Any, right: Any) -> Any:
+        """One comparison, as `ast` names it."""
+        if Trace.active() is not None:
+            from . import sequences
+
+            if sequences.decides(name, left, right):
+                return sequences.compare(self, name, left, right)
+        return COMPARE[name](left, right)
 
     # -- loops ---------------------------------------------------------------------------------------------------------
 

@@ -159,9 +159,12 @@ def _reduction(name: str) -> Any:
 
 
 class Scalar(Number):
-    """A number known at run time. weak: it behaves as a Python number in promotion."""
+    """A number known at run time. weak: it behaves as a Python number in promotion.
 
-    __slots__ = ("_id", "dtype", "region", "weak")
+    implies: of a bool that sizes decide, the conditions that hold where it is False, and where it is True.
+    """
+
+    __slots__ = ("_id", "dtype", "implies", "region", "weak")
     shape = ()
     ndim = 0
     size = 1
@@ -173,6 +176,7 @@ class Scalar(Number):
         self.dtype = np.dtype(ir.dtype_name(kind.dtype))
         self.weak = bool(kind.weak)
         self.region = trace.region
+        self.implies: tuple[list[ir.Condition], list[ir.Condition]] = ([], [])
 
     @property
     def id(self) -> int:

@@ -12,6 +12,7 @@ from . import errors
 from .decide import holds
 from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar, unsupported
+from .truth import truth
 
 MAX_RANK = 32  # FR_MAX_RANK of abi.h: axes of what crosses the boundary of a module
 
@@ -29,10 +30,10 @@ def lift(value: Any, like: np.dtype[Any] | None = None) -> int:
     if isinstance(value, Int):
         return int(builder.size(value.expr))
     if isinstance(value, Cond):
-        known = holds(value.condition)
-        if known is not None:
+        known = truth(value)
+        if known is True or known is False:
             return constant(known, np.dtype(np.bool_), True)
-        return _condition_value(value.condition)
+        return _condition_value(known)
     if isinstance(value, (np.generic, np.ndarray)):
         if isinstance(value, np.ndarray) and value.ndim:
             return int(as_array(value).handle())
@@ -153,6 +154,14 @@ def check_fits(value: Int, dtype: np.dtype[Any]) -> None:
 def strengthen(value: int) -> int:
     """A scalar value as a strong one of its dtype."""
     return int(Trace.current().builder.reweight(value, False))
+
+
+def bool_as_int(value: Any) -> Any:
+    """A Python bool as the int that it is: 0 or 1, or what only the run knows."""
+    known = truth(value)
+    return (
+        int(known) if known is True or known is False else cast_scalar(value, np.dtype(np.int64)).as_index()
+    )
 
 
 def cast_scalar(value: Any, dtype: np.dtype[Any]) -> Any:

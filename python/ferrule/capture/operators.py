@@ -14,10 +14,11 @@ from . import errors
 from .decide import decide, holds
 from .elementwise import _COMPARE, apply, compute, require, ufunc
 from .numbers import symbolic
-from .operands import cast_scalar
+from .operands import bool_as_int, cast_scalar, lift
 from .overflow import NO_FIT, make_checked, make_fitting
 from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar, make_int, to_expr, unsupported
+from .truth import truth
 
 _RELATIONS: dict[str, tuple[ir.Relation, bool]] = {
     "equal": (ir.Relation.Eq, False),
@@ -152,9 +153,9 @@ def _int_operator(name: str, left: Any, right: Any) -> Any:
             and not isinstance(left, Int)
             and not isinstance(right, Int)
         ):
-            return _PYTHON[name](bool(left), bool(right))
-        left = int(bool(left)) if isinstance(left, (Cond, bool)) else left
-        right = int(bool(right)) if isinstance(right, (Cond, bool)) else right
+            return _bool_operator(name, left, right)
+        left = bool_as_int(left) if isinstance(left, (Cond, bool)) else left
+        right = bool_as_int(right) if isinstance(right, (Cond, bool)) else right
         if isinstance(left, int) and isinstance(right, int):
             return _compare_ints(name, left, right) if name in _COMPARE else _PYTHON[name](left, right)
     if name in _COMPARE:
@@ -179,6 +180,20 @@ def _int_operator(name: str, left: Any, right: Any) -> Any:
         return make_int(a % ir.Expr(right + 1))
     result = apply(name, (left, right), strong=False)
     return result.as_index() if isinstance(result, Scalar) and result.dtype.kind in "iu" else result
+
+
+def _bool_operator(name: str, left: Any, right: Any) -> Any:
+    """A bitwise operator of Python bools, or of one and an int."""
+    if isinstance(left, (bool, Cond)) and isinstance(right, (bool, Cond)):
+        known = [truth(value) for value in (left, right)]
+        if all(side is True or side is False for side in known):
+            return _PYTHON[name](*known)
+        builder = Trace.current().builder
+        flags = (Scalar(builder.reweight(lift(value), True)) for value in (left, right))
+        return apply(name, tuple(flags), strong=False)
+    return _PYTHON[name](
+        *(bool_as_int(value) if isinstance(value, Cond) else value for value in (left, right))
+    )
 
 
 def refuse_zero(divisor: ir.Expr, what: str) -> None:
@@ -278,7 +293,8 @@ def python_unary(name: str, value: Any) -> Any:
     value = _as_int(value)
     if isinstance(value, (Int, Cond)):
         if isinstance(value, Cond):
-            return _UNARY[name](int(bool(value)))
+            whole = bool_as_int(value)
+            return python_unary(name, whole) if isinstance(whole, Int) else _UNARY[name](whole)
         if name == "negative":
             return make_fitting(name, (value.expr,), ir.Expr(0) - value.expr)
         if name == "positive":

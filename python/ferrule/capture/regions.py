@@ -25,6 +25,7 @@ from .joins import ANY, Joins
 from .later_sizes import Sizes
 from .state import read, write
 from .trace import Trace
+from .truth import implied
 
 ATTEMPTS = 24
 
@@ -278,6 +279,12 @@ def _trace_side(
 def _sampled(trace: Trace, test: Any, negated: bool) -> Iterator[None]:
     """A side of a branch, with what is known of sizes there. Where the sample takes the other side it says nothing."""
     if not isinstance(test, ir.Condition):
+        for condition in implied(test, not negated):
+            trace.site()
+            trace.builder.check(
+                condition, ir.ErrorCode.SHAPE
+            )  # certain here, and known to who reads the program
+            trace.facts.assume(condition)
         yield
         return
     condition = test.negate() if negated else test

@@ -347,7 +347,11 @@ class Rewriter(ast.NodeTransformer):
             isinstance(part, ast.Constant) and part.value is None for part in (node.left, *node.comparators)
         )
         chained = (len(node.ops) > 1 or by_identity) and not _binds(node)
+        of_sequences = len(node.ops) == 1 and not by_identity and _may_be_sequences(node)
         self.generic_visit(node)
+        if of_sequences:
+            operator = ast.Constant(type(node.ops[0]).__name__)
+            return self._route("compare", [operator, node.left, node.comparators[0]], node)
         if not chained:
             return node
         names = ast.Constant(tuple(type(op).__name__ for op in node.ops))  # type: ignore[arg-type]
@@ -421,6 +425,15 @@ class Rewriter(ast.NodeTransformer):
 def _binds(node: ast.AST) -> bool:
     """Whether an expression binds a name (:=), which an operand in a function of its own could not."""
     return any(isinstance(part, ast.NamedExpr) for part in ast.walk(node))
+
+
+def _may_be_sequences(node: ast.Compare) -> bool:
+    """Whether one comparison may be one of tuples or lists, or with what they hold."""
+    if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+        return False
+    if isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        return True
+    return not any(isinstance(part, (ast.Constant, ast.UnaryOp)) for part in (node.left, node.comparators[0]))
 
 
 def _path(node: ast.expr) -> str | None:

@@ -15,7 +15,7 @@ from . import errors
 from .decide import decide
 from .elementwise import apply, require, round_decimals
 from .numbers import symbolic
-from .operands import cast_scalar, constant, lift
+from .operands import bool_as_int, cast_scalar, constant, lift
 from .overflow import NO_FIT
 from .trace import Trace
 from .tracers import (
@@ -30,6 +30,7 @@ from .tracers import (
     to_expr,
     unsupported,
 )
+from .truth import implied, truth
 
 
 def to_python(value: Any) -> Any:
@@ -60,7 +61,7 @@ def int_(value: Any = 0, *args: Any) -> Any:
     if isinstance(value, Int):
         return value
     if isinstance(value, Cond):
-        return int(bool(value))
+        return bool_as_int(value)
     if isinstance(value, Scalar):
         if value.dtype.kind == "f":
             _check_whole(value)
@@ -102,7 +103,9 @@ def bool_(value: Any = False) -> Any:
     if isinstance(value, Scalar):
         result = value if value.dtype.kind == "b" else apply("not_equal", (value, 0))
         return Scalar(Trace.current().builder.reweight(result.id, True))
-    return builtins.bool(value)
+    if isinstance(value, Int):
+        return value != 0
+    return value if isinstance(value, Cond) else builtins.bool(value)
 
 
 def len_(value: Any) -> Any:
@@ -136,7 +139,7 @@ def int_index(value: Any) -> Any:
     if isinstance(value, (Int, int)):
         return value
     if isinstance(value, Cond):
-        return int(bool(value))
+        return bool_as_int(value)
     if isinstance(value, Array):
         if value.ndim:
             raise errors.user_error(
@@ -206,11 +209,19 @@ def _refuse_rows(name: str) -> Any:
 
 def _logical(iterable: Any, name: str, neutral: bool) -> Any:
     result: Any = neutral
+    sizes: list[ir.Condition] = []
     for item in iterable:
-        if isinstance(item, (Scalar, Array)) or isinstance(result, Scalar):
-            result = bool_(apply(name, (result, bool_(item))))
-        elif bool(item) is not neutral:
-            return not neutral
+        sizes += implied(item, neutral)
+        known = item if isinstance(item, (Scalar, Array)) else truth(item)
+        if known is True or known is False:
+            if known is not neutral and not isinstance(result, Scalar):
+                return known
+        else:
+            known = bool_(Cond(known) if isinstance(known, ir.Condition) else known)
+        if isinstance(result, Scalar) or known is not neutral:
+            result = bool_(apply(name, (result, known)))
+    if isinstance(result, Scalar):
+        result.implies[neutral].extend(sizes)
     return result
 
 

@@ -11,6 +11,7 @@ from . import errors
 from .maybe import unset_message
 from .trace import Trace
 from .tracers import Cond, Scalar
+from .truth import implied
 
 # The exceptions of Python that a failed check can raise.
 _CODES: dict[type[Exception], Any] = {
@@ -34,7 +35,9 @@ def negation(test: Any) -> Any:
         return Cond(test.negate())
     builder = Trace.current().builder
     flipped = builder.elementwise("logical_not", [_bool_id(test)])
-    return Scalar(builder.reweight(flipped, True))
+    result = Scalar(builder.reweight(flipped, True))
+    result.implies = (implied(test, True), implied(test, False))
+    return result
 
 
 def _bool_id(test: Any) -> int:
@@ -73,12 +76,20 @@ def require(trace: Trace, test: Any, negated: bool, site: int, code: Any) -> Non
     if flag is None:
         condition = test.negate() if negated else test
         trace.builder.check(condition, code)
-        if trace.loops or (trace.depth and not _is_of_entry(trace, condition)):
-            assume_but_equality(trace, condition)
-        else:
-            trace.facts.assume(condition)
+        _assume(trace, condition)
         return
     trace.builder.check(trace.builder.elementwise("logical_not", [flag]) if negated else flag, code)
+    for condition in implied(test, not negated):
+        trace.builder.check(condition, code)  # certain now, and known to who reads the program
+        _assume(trace, condition)
+
+
+def _assume(trace: Trace, condition: ir.Condition) -> None:
+    """What holds from here on, because the program has stopped where it does not."""
+    if trace.loops or (trace.depth and not _is_of_entry(trace, condition)):
+        assume_but_equality(trace, condition)
+    else:
+        trace.facts.assume(condition)
 
 
 def _is_of_entry(trace: Trace, condition: ir.Condition) -> bool:

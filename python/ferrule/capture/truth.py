@@ -40,6 +40,22 @@ def _condition(value: Any) -> ir.Condition | None:
     return value.condition if isinstance(value, Cond) else None
 
 
+def implied(test: Any, outcome: bool) -> list[ir.Condition]:
+    """What is known of the sizes of the arguments where a test that the run decides has an outcome."""
+    from .tracers import Cond, Scalar
+
+    if isinstance(test, Scalar):
+        return test.implies[outcome]
+    condition = test.condition if isinstance(test, Cond) else test
+    if not isinstance(condition, ir.Condition):
+        return []
+    sample = Trace.current().sample
+    symbols = (*condition.left.symbols(), *condition.right.symbols())
+    if not all(symbol in sample for symbol in symbols):
+        return []
+    return [condition if outcome else condition.negate()]
+
+
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "Eq": operator.eq,
     "NotEq": operator.ne,

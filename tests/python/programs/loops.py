@@ -348,3 +348,32 @@ def mark(x, first, last):
 def conditions_that_one_end_of_a_loop_meets(x, y, one, most):
     mark(x, one, most)
     mark(y, most, one)
+
+
+@program(lambda rng, n: (reals(rng, n), 3), (7, 0, 1, 2, 5))
+def conditions_as_numbers(x, n):
+    total = 0
+    for i in range(len(x)):
+        total += i > n
+        total += (i % 2 == 0) * 2
+        x[i] = (i > 1) + x[i] * (i == n)
+        total -= -(i < n) + int(i == 2)
+        total += (i > 1) & (i < 4)
+        total += all([i > 1, i < 3]) + any((i == 0, i == n))
+    return total
+
+
+@program(lambda rng, n: (rng.integers(0, 6, n), rng.integers(0, 6, n), 3), (7, 0, 1, 2, 17))
+def sequences_of_data(a, b, n):
+    out = np.zeros((len(a), 6), bool)
+    unequal = 0
+    for i in range(len(a)):
+        out[i, 0] = (a[i], b[i]) == (1, n)
+        out[i, 1] = a[i] in (1, 2, n)
+        out[i, 2] = (a[i], b[i]) < (b[i], n)
+        out[i, 3] = a[i] not in {0, 5}
+        out[i, 4] = i in (1, 3) or (i, 1) >= (n, a[i])
+        out[i, 5] = a[i] in range(1, 6, 2)
+        if (a[i], i) != (b[i], 2):
+            unequal += 1
+    return out, unequal

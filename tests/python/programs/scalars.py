@@ -98,3 +98,15 @@ def folds_of_generators(x, n):
         max((v for v in three), default=0.0), sum((v * n for v in three), 1.0), any(k == len(three) for k in range(9)),
         max((v for v in ()), default=n),
     )  # fmt: skip
+
+
+@program(lambda rng, n: (rng.standard_normal((n, n + 1)), n, n + 1), (7, 0, 1, 2, 4, 5), most=6)
+def shapes_compared(x, n, m):
+    assert x.shape == (n, m)
+    if x.shape in [(0, 1), (1, 2)]:
+        return x * 2
+    if (n, m) > (4, 5):
+        return x + 1
+    if x.T.shape != x.shape[::-1]:
+        raise ValueError
+    return x if (x.size, 2) == (n * m, 2) else x * 3
