@@ -44,6 +44,7 @@ class For(Loop):
         self.dispatcher = dispatcher
         self.span = span
         self.iterated = span.item
+        self.trips = ir.Expr(0)  # as they are known before the loop
         self.body = body
 
     def run(self) -> None:
@@ -117,6 +118,7 @@ class For(Loop):
         if self.types.wants_iteration:
             holds(self.span.nonempty())
         self.has_iteration = trace.facts.prove(self.span.nonempty()) is True
+        self.trips = self.span.trips(trace)
         snapshot = Snapshot(self.body)
         self.joins.begin()
         initial = self.initial_values()
@@ -199,7 +201,7 @@ class For(Loop):
             elif name in self.counters:
                 step = self.counters[name]
                 if is_int(value) and self.canonical(to_expr(value) - to_expr(entering[name])) == step:
-                    last[name] = make_int(to_expr(self.before[name]) + step * self.span.trips(self.trace))
+                    last[name] = make_int(to_expr(self.before[name]) + step * self.trips)
                     continue
                 del self.counters[name]
                 self.no_counters.add(name)
@@ -234,9 +236,15 @@ class For(Loop):
 
     def needs_iteration(self, name: str, value: Any) -> bool:
         """Whether the code behind reads a name that only an iteration sets, and none is certain yet."""
-        if self.has_iteration or self.types.wants_iteration or name in self.entry:
+        if self.has_iteration or self.types.wants_iteration:
+            return False
+        if name in self.entry or self.keeps_old(name):
             return False
         return name in self.after and value is not UNDEFINED
+
+    def keeps_old(self, name: str) -> bool:
+        """Whether a name has its value from before the loop where there is no iteration, which ahead of time may be so."""
+        return self.trace.annotated and self.before[name] is not UNDEFINED
 
     def canonical(self, expr: ir.Expr) -> ir.Expr:
         return self.trace.facts.canonical(expr)
@@ -255,13 +263,14 @@ class For(Loop):
     def last_value(self, value: Any, symbol: int) -> Any:
         """A value that needs no carrying, as it is after the last iteration; None if there is none.
 
-        There must be an iteration, or else the name would be undefined or have its old value.
+        There must be an iteration, or else the name would be undefined or have its old value. What is known in the body says
+        nothing of that.
         """
         if value is UNDEFINED:
             return UNDEFINED
         if not self.has_iteration or not is_int(value):
             return None
-        final = self.span.lo + self.span.step * (self.span.trips(self.trace) - ir.Expr(1))
+        final = self.span.lo + self.span.step * (self.trips - ir.Expr(1))
         late = to_expr(value).substitute(symbol, final)
         return _Late(late) if self.is_invariant(late, symbol) else None
 

@@ -350,6 +350,36 @@ def conditions_that_one_end_of_a_loop_meets(x, y, one, most):
     mark(y, most, one)
 
 
+@program(lambda rng, n: (reals(rng, n), 4, np.array([n - 3, 1])), (9, 0, 1, 2, 3, 5, 20))
+def counters_of_loops_over_nothing(x, n, k):
+    up = down = every_third = nested = by_data = 0
+    for _ in range(2, len(x)):
+        up += 2
+    for _ in range(len(x), n, -1):
+        down -= 1
+    for _ in range(n, len(x), 3):
+        every_third += 1
+    for i in range(3):
+        for _ in range(n + i, len(x) - i):
+            nested += 1
+    for _ in range(k[1], k[0]):
+        by_data += 1
+    return up, down, every_third, nested, by_data, np.zeros(up)
+
+
+@program(lambda rng, n: (reals(rng, n), np.array([n - 3, 1])), (9, 0, 1, 2, 3, 5))
+def last_values_of_loops_over_nothing(x, k):
+    i = size = last = inner = -7
+    for i in range(k[1], k[0]):
+        last = 2 * i
+        for j in range(i, k[0], 2):
+            inner = j
+    for _ in range(2):
+        for step in range(2, len(x)):
+            size = step
+    return i, size, last, inner
+
+
 @program(lambda rng, n: (reals(rng, n), 3), (7, 0, 1, 2, 5))
 def conditions_as_numbers(x, n):
     total = 0
