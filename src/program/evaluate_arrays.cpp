@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <bit>
+#include <limits>
+
 #include "base/error.h"
 #include "program/evaluator.h"
 #include "program/fold.h"
@@ -15,8 +18,22 @@ uint64_t combine(ElementFunction function, std::span<const uint64_t> elements) {
   return function(operands);
 }
 
-// What a reduction of no elements gives.
-uint64_t identity(const Op& op) {
+// The smallest and the largest value of a dtype.
+std::pair<uint64_t, uint64_t> extremes(DType dtype) {
+  if (dtype == DType::Bool) return {0, 1};
+  if (is_integer(dtype)) {
+    const IntegerRange range = range_of(dtype);
+    return {convert_bits(DType::I64, dtype, static_cast<uint64_t>(range.low)),
+            convert_bits(DType::U64, dtype, range.high)};
+  }
+  const double infinity = std::numeric_limits<double>::infinity();
+  return {convert_bits(DType::F64, dtype, std::bit_cast<uint64_t>(-infinity)),
+          convert_bits(DType::F64, dtype, std::bit_cast<uint64_t>(infinity))};
+}
+
+// What a reduction of no elements gives. Extremes of nothing are joined with a value that the program gives, or a check
+// before them has ended the run.
+uint64_t identity(const Op& op, ElementFunction combine) {
   switch (info(op.reduce_op).identity) {
     case Identity::Zero:
       return 0;
@@ -27,7 +44,9 @@ uint64_t identity(const Op& op) {
     case Identity::None:
       break;
   }
-  throw user_error(fmt::format("A zero-size array has no '{}'.", info(op.reduce_op).name));
+  const auto [low, high] = extremes(op.dtype);
+  const uint64_t operands[2] = {low, high};
+  return combine(operands) == high ? low : high;
 }
 
 }  // namespace
@@ -128,7 +147,7 @@ void Evaluator::reduce(const Op& op) {
         at = at * x.shape[axis] + (is_dropped[axis] ? inner[next_inner++] : outer[next_outer++]);
       elements.push_back(read_bits(&x.bytes[at * size], size));
     });
-    const uint64_t bits = elements.empty() ? identity(op) : combine(function, elements);
+    const uint64_t bits = elements.empty() ? identity(op, function) : combine(function, elements);
     std::memcpy(to, &bits, static_cast<size_t>(size));
     to += size;
   });

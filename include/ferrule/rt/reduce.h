@@ -65,7 +65,7 @@ constexpr T highest() {
     return T(~Bits<T>(lowest<T>()));
 }
 
-// NaN wins. A reduction of nothing is an error that the compiler raises; identity is never seen.
+// NaN wins. A reduction of nothing is an error that the compiler raises, unless the program joins it with a value.
 template <class T>
 struct max {
   using Value = T;

@@ -148,7 +148,7 @@ def _has_elements(name: str, a: Array, axes: list[int], has_initial: bool) -> bo
     trace = Trace.current()
     count = ir.product([a.dims[k] for k in axes])
     condition = ir.Condition(ir.Relation.Lt, ZERO, count)
-    known = holds(condition)
+    known = trace.facts.prove(condition) if has_initial else holds(condition)
     if known or (known is None and has_initial):
         return True
     message = f"zero-size array to reduction operation {name} which has no identity"

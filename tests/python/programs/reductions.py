@@ -39,6 +39,26 @@ def extremes_of_nothing(x):
 
 @program(
     lambda rng, n: (
+        reals(rng, n, 3).astype(np.float32),
+        rng.integers(-99, 99, (3, n), np.int8),
+        rng.integers(0, 99, n, np.uint64),
+        rng.random((n, 2)) < 0.5,
+        np.array([n // 2, 0]),
+    ),
+    (7, 0, 1, 2),
+    exact=True,
+    most=1,
+)
+def extremes_beside_a_number(x, k, u, b, at):
+    return (
+        x.max(axis=0, initial=np.nan), x.min(initial=0.5), x.max(axis=0, initial=-0.5), k.min(axis=1, initial=5), k.max(axis=0, initial=-5),
+        u.min(initial=50), u[: at[0]].max(initial=7), u[: at[1]].min(initial=7), b.max(axis=0, initial=False), b.min(initial=True),
+        x[at[0] :, : at[1]].max(axis=0, initial=1.0), np.min(x, axis=0, initial=2.0, where=x > 0),
+    )  # fmt: skip
+
+
+@program(
+    lambda rng, n: (
         reals(rng, n, 4) + 100.0,
         rng.integers(0, 9, (n, 4)),
         reals(rng, n, 4).astype(np.float32),
