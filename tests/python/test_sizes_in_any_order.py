@@ -165,3 +165,24 @@ def test_a_check_of_shapes_is_the_programs(fn):
     for shape in ((2, 3), (3, 3), (1, 2), (2, 0)):
         with pytest.raises((ValueError, AssertionError), match="the shapes differ"):
             kernel(np.ones((2, 2)), np.ones(shape))
+
+
+def nothing_to_do(x: Matrix):
+    rows, columns = x.shape
+    last = 0
+    for i in reversed(range(rows)):
+        for j in range(columns):
+            if i > 0:
+                x[i, j] = min(x[i, j], x[i - 1, j] + 1)
+    for i in range(1, rows):
+        last = i
+    return last, x.min(axis=0, initial=9.0), x.max(axis=1, initial=-9.0)
+
+
+def test_loops_and_extremes_over_nothing():
+    kernel = fr.program(nothing_to_do).compile().load()
+    for shape in ((3, 4), (0, 0), (1, 2), (2, 1), (0, 3), (3, 0)):
+        x = np.arange(float(np.prod(shape))).reshape(shape)[::-1]
+        given, copied = np.ascontiguousarray(x), np.ascontiguousarray(x)
+        compare(nothing_to_do(copied), kernel(given))
+        np.testing.assert_array_equal(given, copied)

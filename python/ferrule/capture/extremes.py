@@ -18,6 +18,7 @@ from .decide import holds
 from .elementwise import apply
 from .operands import as_array, cast_scalar
 from .scalars import element, to_python
+from .trace import Trace
 from .tracers import Array, Int, Scalar, is_traced, make_int, to_expr, unsupported
 
 _RELATION = {"min": "less", "max": "greater"}
@@ -49,7 +50,9 @@ def _pick(name: str, best: Any, value: Any) -> Any:
     if isinstance(best, (int, Int)) and isinstance(value, (int, Int)):
         first, second = to_expr(best), to_expr(value)
         low, high = (second, first) if name == "min" else (first, second)
-        better = holds(ir.Condition(ir.Relation.Lt, low, high))
+        better = _certain(low, high)
+        if better is None:
+            better = holds(ir.Condition(ir.Relation.Lt, low, high))
         if better is None:
             return make_int(ir.min(first, second) if name == "min" else ir.max(first, second))
         return value if better else best
@@ -64,6 +67,14 @@ def _pick(name: str, best: Any, value: Any) -> Any:
         value, best = cast_scalar(value, dtype), cast_scalar(best, dtype)
     result = apply("select", (chosen, value, best), strong=not weak)
     return to_python(result) if weak else result
+
+
+def _certain(low: ir.Expr, high: ir.Expr) -> bool | None:
+    """Whether `high` is the larger one of two ints, without a guard; of equal ones either will do."""
+    facts = Trace.current().facts
+    if facts.prove(ir.Condition(ir.Relation.Le, low, high)) is True:
+        return True
+    return False if facts.prove(ir.Condition(ir.Relation.Le, high, low)) is True else None
 
 
 def _number(value: Any) -> Any:
