@@ -24,6 +24,7 @@ TOPICS = (
     "scalars",
     "helpers",
     "extents",
+    "algorithms",
     "refused",
 )
 
