@@ -51,7 +51,7 @@ def _pick(name: str, best: Any, value: Any) -> Any:
         first, second = to_expr(best), to_expr(value)
         low, high = (second, first) if name == "min" else (first, second)
         better = _certain(low, high)
-        if better is None:
+        if better is None and not Trace.current().annotated:
             better = holds(ir.Condition(ir.Relation.Lt, low, high))
         if better is None:
             return make_int(ir.min(first, second) if name == "min" else ir.max(first, second))

@@ -88,10 +88,11 @@ class For(Loop):
         raise self.unsettled()
 
     def is_empty(self) -> bool:
-        """Whether the loop has no iteration here; the sample decides where it is empty, and is guarded."""
+        """Whether the loop has no iteration here; the sample decides where it is empty, and is guarded. Ahead of time it does
+        not: sizes stand for large ones, and a range(n, 4) is for small ones."""
         nonempty = self.span.nonempty()
         known = self.trace.facts.prove(nonempty)
-        if known is None:
+        if known is None and not self.trace.annotated:
             left, right = self.trace.evaluate(nonempty.left), self.trace.evaluate(nonempty.right)
             if left is not None and right is not None and left >= right:
                 known = holds(nonempty)
