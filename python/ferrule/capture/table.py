@@ -17,6 +17,7 @@ from . import (
     creation,
     elementwise,
     errors,
+    grids,
     mathematics,
     operands,
     reductions,
@@ -346,6 +347,8 @@ _FUNCTIONS: dict[str, Handler] = {
     "can_cast": composed.can_cast, "isscalar": composed.isscalar, "iterable": composed.iterable,
 }  # fmt: skip
 
+_SUBSCRIPTED: dict[str, Handler] = {"mgrid": grids.mgrid, "ogrid": grids.ogrid}
+
 
 def _register() -> None:
     _register_ufuncs()
@@ -366,6 +369,7 @@ def _register() -> None:
         TABLE[function] = _guarded(function, handler)
     for name in ("nditer", "ndenumerate", "r_", "c_"):
         _refuse(getattr(np, name), name)
+    TABLE.update({getattr(np, name): handler for name, handler in _SUBSCRIPTED.items()})
     TABLE[np.errstate] = _errstate
     for function in (np.seterr, np.seterrcall, np.setbufsize, np.set_printoptions):
         instead = "Use 'with np.errstate(...)'." if function is np.seterr else "Call it outside."

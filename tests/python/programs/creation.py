@@ -79,3 +79,22 @@ def known_content_is_private(x):
     first = weights
     first *= 2
     return weights, total, x + weights[1], np.array(4.5) + x
+
+
+@program(lambda rng, n: (rng.standard_normal((n, n + 1)), n, 2.5), (7, 0, 1, 2, 33), exact=True)
+def open_and_dense_grids(x, n, end):
+    rows, columns = np.mgrid[0:n, : x.shape[1]]
+    i, j = np.ogrid[1 : n + 1, 0 : x.shape[1] : 2]
+    line, steps = np.mgrid[2 : n + 2], np.ogrid[:n]
+    mixed = np.mgrid[0:end:5j, n:0:-1]
+    fixed = np.mgrid[0:2, 0:3]
+    return (
+        rows - columns,
+        i * j,
+        line,
+        steps,
+        mixed,
+        fixed + n,
+        x * (rows == columns),
+        np.ogrid[0:end:3j, :n][0],
+    )
