@@ -37,15 +37,15 @@ from ferrule.kernel import Kernel
 if TYPE_CHECKING:
     from ferrule.ir import Program, ProgramBuilder, compile_program
     from ferrule.pool import compile_many, compile_source_async
-    from ferrule.signature import Arg, AuthorFunction, Return, Signature, Symbol, Workspace
+    from ferrule.signature import Signature
+    from ferrule.signature_parts import Arg, AuthorFunction, Return, Symbol, Workspace
     from ferrule.source import compile_source
     from ferrule.store import Store
 
 # Not needed to call a compiled program: a warm start does not pay for them.
 _LATER = {
-    **dict.fromkeys(
-        ("Arg", "AuthorFunction", "Return", "Signature", "Symbol", "Workspace"), "ferrule.signature"
-    ),
+    "Signature": "ferrule.signature",
+    **dict.fromkeys(("Arg", "AuthorFunction", "Return", "Symbol", "Workspace"), "ferrule.signature_parts"),
     **dict.fromkeys(("Program", "ProgramBuilder", "compile_program"), "ferrule.ir"),
     "compile_many": "ferrule.pool",
     "compile_source": "ferrule.source",

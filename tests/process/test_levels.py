@@ -14,10 +14,9 @@ import numpy as np
 import pytest
 
 import ferrule as fr
-from ferrule import _rt
+from ferrule import Arg, Signature, _rt
 from ferrule.artifact import Artifact
 from ferrule.kernel import Kernel
-from ferrule.signature import Arg, Signature
 
 if platform.machine() != "x86_64":
     pytest.skip("this architecture has one level", allow_module_level=True)
@@ -282,7 +281,7 @@ def test_one_compilation_ends_with_ctrl_c_and_leaves_nothing(tmp_path):
     interrupts = f"""
 import os, signal, threading, time
 import ferrule as fr
-from ferrule.signature import Arg, Signature
+from ferrule import Arg, Signature
 def interrupt():
     while not os.path.exists({str(tmp_path / "started")!r}):
         time.sleep(0.001)

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 
-from ferrule.signature import Arg, Signature
+from ferrule import Arg, Signature
 
 GCC = shutil.which("g++")
 CLANGS = [path for n in range(14, 20) if (path := shutil.which(f"clang++-{n}"))]
