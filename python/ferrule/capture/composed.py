@@ -11,13 +11,14 @@ import numpy as np
 
 from ferrule import _compiler as ir
 
-from . import creation, elementwise, errors, reductions, scalars
+from . import creation, errors, reductions, scalars
 from .decide import Eq, decide, is_one
 from .elementwise import apply, cast, select
 from .operands import as_array, dims_of, dtype_of
 from .shaping import normalize_axis
 from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar, unsupported
+from .ufuncs import ufunc
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
@@ -94,7 +95,7 @@ def infinite(negative: bool) -> Any:
     def function(x: Any, out: Any = None) -> Any:
         sign = apply("signbit", (x,))
         sign = sign if negative else apply("logical_not", (sign,))
-        return elementwise.ufunc("logical_and", (apply("isinf", (x,)), sign), out)
+        return ufunc("logical_and", (apply("isinf", (x,)), sign), out)
 
     return function
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import constants, creation, elementwise, errors, reductions, reshaping, scalars, shaping
+from . import constants, creation, elementwise, errors, reductions, reshaping, rounding, scalars, shaping
 from .tracers import Array, unsupported
 
 
@@ -70,8 +70,8 @@ _METHODS: dict[str, Any] = {
     "flatten": lambda self, order="C": reshaping.flatten(self, order), "transpose": _transpose,
     "swapaxes": lambda self, axis1, axis2: shaping.swapaxes(self, axis1, axis2),
     "squeeze": lambda self, axis=None: shaping.squeeze(self, axis), "fill": _fill,
-    "clip": lambda self, min=None, max=None, out=None, **options: elementwise.clip(self, min, max, out, **options),
-    "round": lambda self, decimals=0, out=None: elementwise.round_decimals(self, decimals, out), "item": _item,
+    "clip": lambda self, min=None, max=None, out=None, **options: rounding.clip(self, min, max, out, **options),
+    "round": lambda self, decimals=0, out=None: rounding.round_decimals(self, decimals, out), "item": _item,
     "conj": lambda self: self, "conjugate": lambda self: self, "tolist": _tolist,
     "diagonal": lambda self, offset=0, axis1=0, axis2=1: shaping.diagonal(self, offset, axis1, axis2),
     "trace": lambda self, offset=0, axis1=0, axis2=1, dtype=None, out=None: shaping.trace_(self, offset, axis1, axis2, dtype, out),

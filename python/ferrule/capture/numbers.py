@@ -317,15 +317,15 @@ class Scalar(Number):
 
     def round(self, decimals: int = 0, out: Any = None) -> Any:
         """Rounded to decimals, strong."""
-        from . import elementwise
+        from . import rounding
 
-        return elementwise.round_decimals(self, decimals, out)
+        return rounding.round_decimals(self, decimals, out)
 
     def clip(self, min: Any = None, max: Any = None, **options: Any) -> Any:
         """Limited to [min, max]."""
-        from . import elementwise
+        from . import rounding
 
-        return elementwise.clip(self, min, max, **options)
+        return rounding.clip(self, min, max, **options)
 
 
 def _value_needed(function: str) -> BaseException:

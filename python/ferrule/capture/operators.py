@@ -12,13 +12,14 @@ from ferrule import _compiler as ir
 
 from . import errors
 from .decide import decide, holds
-from .elementwise import _COMPARE, apply, compute, require, ufunc
+from .elementwise import COMPARISONS, apply, require
 from .numbers import symbolic
 from .operands import bool_as_int, cast_scalar, lift
 from .overflow import NO_FIT, make_checked, make_fitting
 from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar, make_int, to_expr, unsupported
 from .truth import truth
+from .ufuncs import compute, ufunc
 
 _RELATIONS: dict[str, tuple[ir.Relation, bool]] = {
     "equal": (ir.Relation.Eq, False),
@@ -83,10 +84,10 @@ def python_operator(name: str, left: Any, right: Any) -> Any:
                 and not isinstance(right, Array)
             ):
                 return name == "not_equal"
-            return _refuse_comparison(value) if name in _COMPARE else _refuse_sequence(name, left, right)
+            return _refuse_comparison(value) if name in COMPARISONS else _refuse_sequence(name, left, right)
         if isinstance(value, (list, tuple)) and not _takes_sequences(name, right if value is left else left):
             return _refuse_sequence(name, left, right)
-    if name not in _COMPARE:
+    if name not in COMPARISONS:
         left, right = _python_bool_as_int(left, right), _python_bool_as_int(right, left)
         if name in _FLOAT_BY_ZERO and _is_python_number(left) and _is_python_number(right):
             _refuse_float_zero(name, left, right)
@@ -157,8 +158,8 @@ def _int_operator(name: str, left: Any, right: Any) -> Any:
         left = bool_as_int(left) if isinstance(left, (Cond, bool)) else left
         right = bool_as_int(right) if isinstance(right, (Cond, bool)) else right
         if isinstance(left, int) and isinstance(right, int):
-            return _compare_ints(name, left, right) if name in _COMPARE else _PYTHON[name](left, right)
-    if name in _COMPARE:
+            return _compare_ints(name, left, right) if name in COMPARISONS else _PYTHON[name](left, right)
+    if name in COMPARISONS:
         return _compare_ints(name, left, right)
     a, b = to_expr(left), to_expr(right)
     if name in _EXACT:

@@ -11,11 +11,12 @@ from ferrule import _compiler as ir
 
 from . import errors
 from .decide import ONE, ZERO, holds
-from .elementwise import apply, cast, operand_type, require, select, write_out
+from .elementwise import apply, cast, operand_type, require, select
 from .operands import as_array, cast_scalar, check_dtype, check_fits, dtype_of, lift
 from .shaping import normalize_axes
 from .trace import Trace
 from .tracers import Array, Int, Scalar, Window, make_int, unsupported
+from .ufuncs import write_out
 
 INFO: dict[str, Any] = {info.name: info for info in ir.reduce_ops()}
 _NEUTRAL: dict[str, Any] = {

@@ -13,10 +13,11 @@ from ferrule import _compiler as ir
 
 from . import errors
 from .decide import decide
-from .elementwise import apply, require, round_decimals
+from .elementwise import apply, require
 from .numbers import symbolic
 from .operands import bool_as_int, cast_scalar, constant, lift
 from .overflow import NO_FIT
+from .rounding import round_decimals
 from .trace import Trace
 from .tracers import (
     Array,

@@ -22,9 +22,11 @@ from . import (
     operands,
     reductions,
     reshaping,
+    rounding,
     scalars,
     shaping,
     splits,
+    ufuncs,
 )
 from .base import holds_traced
 from .trace import Trace
@@ -109,69 +111,6 @@ def _unknown(name: str) -> BaseException:
 # -- ufuncs --------------------------------------------------------------------------------------------------------------
 
 
-def _ufunc_handler(name: str, arity: int, numpy_name: str) -> Handler:
-    def handler(
-        *args: Any,
-        out: Any = None,
-        where: Any = True,
-        dtype: Any = None,
-        casting: str = "same_kind",
-        order: str = "K",
-        subok: bool = True,
-        **options: Any,
-    ) -> Any:
-        if options.pop("signature", None) is not None:
-            raise unsupported(f"the argument 'signature' of '{numpy_name}'")
-        if order not in ("C", "A", "K", None):
-            raise unsupported(f"the argument 'order' = {order!r} of '{numpy_name}'")
-        if options:
-            raise errors.user_error(
-                TypeError, f"{numpy_name}() got an unexpected keyword argument '{next(iter(options))}'"
-            )
-        if len(args) > arity:
-            out, args = args[arity], args[:arity]
-        if len(args) < arity:
-            raise errors.user_error(
-                TypeError, f"{numpy_name}() takes {arity} positional arguments, got {len(args)}"
-            )
-        loop = None
-        function = getattr(np, numpy_name)
-        if isinstance(function, np.ufunc) and (dtype is not None or casting != "same_kind"):
-            loop = elementwise.resolve(function, args, dtype, casting)
-        return elementwise.ufunc(name, args, out, where, loop, casting)
-
-    handler.__name__ = numpy_name
-    return handler
-
-
-def _several_handler(function: np.ufunc, first: str, second: str) -> Handler:
-    """A ufunc with two results, which are computed before either is written."""
-
-    def handler(*args: Any, out: Any = (None, None), where: Any = True, **options: Any) -> Any:
-        name = function.__name__
-        elementwise.refuse_options(name, options, casting="same_kind", order="K", subok=True)
-        args, more = args[: function.nin], args[function.nin :]
-        if len(args) < function.nin:
-            raise errors.user_error(
-                TypeError, f"{name}() takes from {function.nin} to {function.nargs} positional arguments but"
-                f" {len(args)} were given"
-            )  # fmt: skip
-        outs = (*more, None, None)[:2] if more else (None, None) if out is None else out
-        if not isinstance(outs, tuple) or len(outs) != 2:
-            raise errors.user_error(TypeError, f"The 'out' of '{name}' must be a tuple of two arrays")
-        results = [
-            elementwise.masked(elementwise.apply(op, args), where, target, "same_kind")
-            for op, target in zip((first, second), outs, strict=True)
-        ]
-        for result, target in zip(results, outs, strict=True):
-            if target is not None:
-                elementwise.write_out(name, target, result, "same_kind")
-        return tuple(r if t is None else t for r, t in zip(results, outs, strict=True))
-
-    handler.__name__ = function.__name__
-    return handler
-
-
 def _register_ufuncs() -> None:
     for name, info in operands.OPS.items():
         for numpy_name in info.numpy:
@@ -181,13 +120,13 @@ def _register_ufuncs() -> None:
             if isinstance(function, np.ufunc):
                 _UFUNCS[function] = name
                 TABLE[function.reduce] = functools.partial(reductions.ufunc_reduce, name)
-            TABLE[function] = _guarded(function, _ufunc_handler(name, info.arity, numpy_name))
+            TABLE[function] = _guarded(function, ufuncs.handler_of(name, info.arity, numpy_name))
     for several, first, second in (
         (np.divmod, "floor_divide", "remainder"),
         (np.modf, "modf_fraction", "modf_integer"),
         (np.frexp, "frexp_mantissa", "frexp_exponent"),
     ):
-        TABLE[several] = _guarded(several, _several_handler(several, first, second))
+        TABLE[several] = _guarded(several, ufuncs.handler_of_two(several, first, second))
 
 
 # -- other functions -----------------------------------------------------------------------------------------------------
@@ -324,8 +263,8 @@ _ALWAYS: dict[str, Handler] = {
 }  # fmt: skip
 
 _FUNCTIONS: dict[str, Handler] = {
-    "where": _where, "clip": elementwise.clip, "round": elementwise.round_decimals, "around": elementwise.round_decimals,
-    "nan_to_num": elementwise.nan_to_num, "shape": _shape, "ndim": _ndim, "size": _size, "astype": _astype,
+    "where": _where, "clip": rounding.clip, "round": rounding.round_decimals, "around": rounding.round_decimals,
+    "nan_to_num": rounding.nan_to_num, "shape": _shape, "ndim": _ndim, "size": _size, "astype": _astype,
     "real": _real, "imag": _imag, "copyto": _copyto,
     "transpose": shaping.transpose, "permute_dims": shaping.transpose, "swapaxes": shaping.swapaxes,
     "moveaxis": shaping.moveaxis, "flip": shaping.flip, "fliplr": shaping.fliplr, "flipud": shaping.flipud,
