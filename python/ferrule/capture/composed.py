@@ -1,4 +1,4 @@
-"""Functions of NumPy that are made of operations of the table: closeness, equality of arrays, differences, choices."""
+"""Functions of NumPy that are made of operations of the table: closeness, equality of arrays, differences, choices, grids."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from ferrule import _compiler as ir
 
-from . import creation, errors, reductions, scalars
+from . import creation, errors, reductions, reshaping, scalars
 from .decide import Eq, decide, is_one
 from .elementwise import apply, cast, select
 from .operands import as_array, dims_of, dtype_of
-from .shaping import normalize_axis
+from .shaping import broadcast_arrays, normalize_axis
 from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar, unsupported
 from .ufuncs import ufunc
@@ -181,3 +181,44 @@ def isscalar(element: Any) -> bool:
 def iterable(y: Any) -> bool:
     """np.iterable."""
     return not isinstance(y, (Scalar, Int, Cond)) and (not isinstance(y, Array) or y.ndim > 0)
+
+
+def where(condition: Any, *branches: Any) -> Any:
+    """np.where with three arguments."""
+    if len(branches) != 2:
+        raise unsupported("'np.where' with one argument, whose result has a size that depends on data,")
+    result = select(condition, *branches)
+    if isinstance(result, Scalar):
+        Trace.current().zero_rank.add(result.id)
+    return result
+
+
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """np.copyto."""
+    src = as_array(src)
+    if where is not True:
+        src = select(where, src, dst)
+    kind = dtype_of(src)
+    if kind is None and casting in ("same_kind", "safe"):
+        # A Python number fits by its kind alone.
+        natural = result_type(src)
+        kind = natural if dst.dtype.kind == "b" or (natural.kind == "f" and dst.dtype.kind in "iu") else None
+    if kind is not None and not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]
+        raise errors.user_error(
+            TypeError,
+            f"Cannot cast array data from {kind!r} to {dst.dtype!r} according to the rule '{casting}'",
+        )
+    dst[...] = src
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """np.meshgrid."""
+    arrays = [reshaping.atleast_1d(x) for x in xi]
+    rank = len(arrays)
+    shaped = []
+    for position, array in enumerate(arrays):
+        axis = (1 - position) if indexing == "xy" and position < 2 and rank > 1 else position
+        shaped.append(array[tuple(slice(None) if k == axis else None for k in range(rank))])
+    if not sparse:
+        shaped = list(broadcast_arrays(*shaped))
+    return tuple(creation.copy(a) for a in shaped) if copy else tuple(shaped)

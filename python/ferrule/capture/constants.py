@@ -12,7 +12,7 @@ from ferrule import _compiler as ir
 
 from . import errors
 from .base import holds_traced
-from .creation import _dtype, _natural_dtype, _order, _zero_rank, copy, empty
+from .creation import check_order, copy, dtype_or, empty, natural_dtype, zero_rank
 from .elementwise import cast
 from .operands import cast_scalar, check_dtype, lift
 from .trace import Trace
@@ -33,7 +33,7 @@ def array(
     like: Any = None,
 ) -> Any:
     """np.array of numbers, nested sequences and arrays; what is known now becomes a constant with known content."""
-    _order(order)
+    check_order(order)
     if ndmax != 0:
         raise unsupported("the argument 'ndmax' of 'array'")
     result = _array(value, dtype, copy)
@@ -48,14 +48,14 @@ def _array(value: Any, dtype: Any, copying: Any) -> Any:
             return cast(value, np.dtype(dtype))
         return copy(value) if copying else value
     if isinstance(value, (Scalar, Int, Cond)):
-        kind = _dtype(dtype, _natural_dtype(value))
-        return _zero_rank(lift(cast_scalar(value, kind)))
+        kind = dtype_or(dtype, natural_dtype(value))
+        return zero_rank(lift(cast_scalar(value, kind)))
     if not holds_traced(value):
         real = np.array(value, dtype=dtype)
         check_dtype(real.dtype, "an array of dtype")
         return literal(real)
     items = [_item(item) for item in value]
-    kind = np.dtype(dtype) if dtype is not None else np.result_type(*[_natural_dtype(item) for item in items])
+    kind = np.dtype(dtype) if dtype is not None else np.result_type(*[natural_dtype(item) for item in items])
     check_dtype(kind)
     inner = items[0].dims if isinstance(items[0], Array) else []
     result = empty([ir.Expr(len(items)), *inner], kind)
@@ -81,7 +81,7 @@ def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, copy: Any = None, like: Any = None, device: Any = None
 ) -> Any:
     """np.asarray."""
-    _order(order)
+    check_order(order)
     return _array(a, dtype, copy is True)
 
 
@@ -90,7 +90,7 @@ def literal(real: np.ndarray[Any, Any]) -> Any:
     trace = Trace.current()
     trace.site()
     if real.ndim == 0:
-        return _zero_rank(lift(real[()]))
+        return zero_rank(lift(real[()]))
     result = Array.of_value(_constant(real, "literal"))
     loaded = _Literal(result.storage.root, trace.region, real)
     return Array(loaded, result.dims, result.dtype)

@@ -1,4 +1,4 @@
-"""Arrays made inside a program: filled arrays and ranges, with sizes that come from arguments."""
+"""Arrays made inside a program, with sizes that come from arguments: filled ones, copies, diagonals and triangles."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import numpy as np
 from ferrule import _compiler as ir
 
 from . import errors
-from .decide import ONE, ZERO, decide, holds, shape_text
-from .elementwise import apply, cast, require, select
+from .decide import ZERO, holds, shape_text
+from .elementwise import apply, cast, select
 from .operands import as_array, cast_scalar, check_dtype, dtype_of, lift
-from .operators import refuse_zero
-from .scalars import element, int_index
-from .shaping import dims_from, normalize_axis
+from .scalars import int_index
+from .shaping import diagonal, diagonal_view, dims_from
 from .trace import Trace
-from .tracers import Array, Cond, Int, Scalar, is_traced, to_expr, unsupported
+from .tracers import Array, Cond, Int, Scalar, unsupported
 
 
-def _dtype(dtype: Any, default: Any) -> np.dtype[Any]:
+def dtype_or(dtype: Any, default: Any) -> np.dtype[Any]:
+    """What the argument dtype= asks for."""
     result: np.dtype[Any] = np.dtype(default if dtype is None else dtype)
     check_dtype(result)
     return result
@@ -33,11 +33,11 @@ def filled(shape: Any, value: Any, dtype: np.dtype[Any]) -> Any:
     dims = _extents(shape, dtype)
     scalar = cast_scalar(value, dtype)
     if not dims:
-        return _zero_rank(lift(scalar))
+        return zero_rank(lift(scalar))
     return Array.of_value(trace.builder.fill(lift(scalar), dims))
 
 
-def _zero_rank(value: int) -> Array:
+def zero_rank(value: int) -> Array:
     """A fresh array of no dimension, which can be written."""
     trace = Trace.current()
     view = trace.builder.alloc("t", trace.builder.type(value).dtype, [])
@@ -49,12 +49,12 @@ def _zero_rank(value: int) -> Array:
 def _extents(shape: Any, dtype: np.dtype[Any]) -> list[ir.Expr]:
     dims = dims_from(shape)
     for extent in dims:
-        _require(ir.Condition(ir.Relation.Le, ZERO, extent), "negative dimensions are not allowed")
+        require_size(ir.Condition(ir.Relation.Le, ZERO, extent), "negative dimensions are not allowed")
     check_memory(dims, dtype)
     return dims
 
 
-def _require(condition: ir.Condition, message: str) -> None:
+def require_size(condition: ir.Condition, message: str) -> None:
     """A ValueError where a condition does not hold, now or at run time."""
     known = holds(condition)
     if known is False:
@@ -87,7 +87,8 @@ def check_memory(dims: list[ir.Expr], dtype: np.dtype[Any]) -> None:
         )
 
 
-def _order(order: Any) -> None:
+def check_order(order: Any) -> None:
+    """Refuses what would not be in C order."""
     if order not in (None, "C", "K", "A"):
         raise unsupported(f"an array made in the order '{order}'")
 
@@ -96,19 +97,19 @@ def _new_order(order: Any) -> None:
     """The order of a fresh array, which NumPy takes as 'C' or 'F' alone."""
     if order in ("K", "A", None):
         raise errors.user_error(ValueError, "only 'C' or 'F' order is permitted")
-    _order(order)
+    check_order(order)
 
 
 def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None, device: Any = None) -> Any:
     """np.zeros."""
     _new_order(order)
-    return filled(shape, 0, _dtype(dtype, np.float64))
+    return filled(shape, 0, dtype_or(dtype, np.float64))
 
 
 def ones(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None, device: Any = None) -> Any:
     """np.ones."""
     _new_order(order)
-    return filled(shape, 1, _dtype(dtype, np.float64))
+    return filled(shape, 1, dtype_or(dtype, np.float64))
 
 
 def full(
@@ -121,10 +122,10 @@ def full(
         result = empty(shape, dtype if dtype is not None else fill_value.dtype)
         result[...] = fill_value
         return result
-    return filled(shape, fill_value, _dtype(dtype, _natural_dtype(fill_value)))
+    return filled(shape, fill_value, dtype_or(dtype, natural_dtype(fill_value)))
 
 
-def _natural_dtype(value: Any) -> np.dtype[Any]:
+def natural_dtype(value: Any) -> np.dtype[Any]:
     """The dtype that NumPy gives to a number alone."""
     strong = dtype_of(value)
     if strong is not None:
@@ -139,21 +140,21 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None, 
     _new_order(order)
     trace = Trace.current()
     trace.site()
-    kind = _dtype(dtype, np.float64)
+    kind = dtype_or(dtype, np.float64)
     return Array.of_value(trace.builder.alloc("t", ir.dtype(kind.name), _extents(shape, kind)))
 
 
 def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, np.dtype[Any]]:
     a = as_array(a)
     dims = a.dims if isinstance(a, Array) else []
-    return dims if shape is None else shape, _dtype(dtype, _natural_dtype(a))
+    return dims if shape is None else shape, dtype_or(dtype, natural_dtype(a))
 
 
 def zeros_like(
     a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     """np.zeros_like."""
-    _order(order)
+    check_order(order)
     dims, kind = _like(a, dtype, shape)
     return filled(dims, 0, kind)
 
@@ -162,7 +163,7 @@ def ones_like(
     a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     """np.ones_like."""
-    _order(order)
+    check_order(order)
     dims, kind = _like(a, dtype, shape)
     return filled(dims, 1, kind)
 
@@ -178,7 +179,7 @@ def full_like(
     device: Any = None,
 ) -> Any:
     """np.full_like."""
-    _order(order)
+    check_order(order)
     dims, kind = _like(a, dtype, shape)
     return full(dims, fill_value, kind)
 
@@ -187,21 +188,21 @@ def empty_like(
     a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     """np.empty_like."""
-    _order(order)
+    check_order(order)
     dims, kind = _like(a, dtype, shape)
     return empty(dims, kind)
 
 
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
     """np.copy: the elements now, in memory of their own."""
-    _order(order)
+    check_order(order)
     a = as_array(a)
     if not isinstance(a, Array):
-        return _zero_rank(lift(cast_scalar(a, _natural_dtype(a))))
+        return zero_rank(lift(cast_scalar(a, natural_dtype(a))))
     trace = Trace.current()
     trace.site()
     value = a.value()
-    return Array.of_value(value) if a.ndim else _zero_rank(value)
+    return Array.of_value(value) if a.ndim else zero_rank(value)
 
 
 def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
@@ -212,12 +213,12 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
 def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, order: Any = "C", **options: Any) -> Any:  # noqa: N803
     """np.eye."""
     _new_order(order)
-    return _compared_places("equal", N, N if M is None else M, k, _dtype(dtype, np.float64))
+    return _compared_places("equal", N, N if M is None else M, k, dtype_or(dtype, np.float64))
 
 
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, **options: Any) -> Any:  # noqa: N803
     """np.tri."""
-    return _compared_places("less_equal", N, N if M is None else M, k, _dtype(dtype, np.float64))
+    return _compared_places("less_equal", N, N if M is None else M, k, dtype_or(dtype, np.float64))
 
 
 def _compared_places(relation: str, rows: Any, columns: Any, k: Any, kind: np.dtype[Any]) -> Any:
@@ -248,192 +249,15 @@ def _triangle(m: Any, k: Any) -> Any:
     return tri(m.dims[-2:][0], m.dims[-1], k, np.bool_)
 
 
-def arange(*args: Any, dtype: Any = None, like: Any = None, device: Any = None, **named: Any) -> Any:
-    """np.arange."""
-    start, stop, step = map(_range_bound, _range_arguments(args, named))
-    if len(args) == 4:
-        dtype = args[3]
-    trace = Trace.current()
-    trace.site()
-    bools = [value for value in (start, stop) if _natural_dtype(value).kind == "b"]
-    if len(args) > 1 and len(bools) == 2 and not all(isinstance(value, (bool, Cond)) for value in bools):
-        raise errors.user_error(
-            TypeError, "numpy boolean subtract, the `-` operator, is not supported. Use ints."
-        )
-    if all(_natural_dtype(value).kind in "iub" for value in (start, stop, step)):
-        return _integer_range(start, stop, step, dtype)
-    length = _float_length(start, stop, step)
-    kinds = [np.dtype(np.float64), *(d for d in map(dtype_of, (start, stop, step)) if d is not None)]
-    kind = _dtype(dtype, np.result_type(*kinds))
-    if kind.kind in "iub":
-        raise unsupported("'arange' of an integer dtype over floats")
-    index = Array.of_value(trace.builder.iota([length], 0))
-    # NumPy computes the second element first and steps by the difference of the first two, in the result's dtype.
-    first = cast_scalar(start, kind)
-    delta = apply("subtract", (cast_scalar(apply("add", (start, step)), kind), first))
-    result = apply("add", (first, apply("multiply", (cast(index, kind), delta))))
-    if is_traced(step) or not np.isfinite(step):
-        result = apply("select", (apply("equal", (index, 0)), first, result))
+def diag(v: Any, k: Any = 0) -> Any:
+    """np.diag: the diagonal of a matrix, or a matrix with a diagonal."""
+    v = as_array(v)
+    if v.ndim == 2:
+        return diagonal(v, k)
+    if v.ndim != 1:
+        raise errors.user_error(ValueError, "Input must be 1- or 2-d.")
+    k = int_index(k)
+    n = v.shape[0] + abs(k)
+    result = zeros((n, n), v.dtype)
+    diagonal_view(result, k)[...] = v
     return result
-
-
-def _range_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, Any]:
-    values = dict(named)
-    if len(args) == 1 and "stop" not in values:
-        values["stop"] = args[0]
-    else:
-        values.update(zip(("start", "stop", "step"), args, strict=False))
-    start, stop, step = values.get("start", 0), values.get("stop"), values.get("step", 1)
-    if (stop is None and start is None) or (len(args) == 1 and args[0] is None):
-        raise errors.user_error(TypeError, "'arange' takes numbers, got None.")
-    if stop is None:
-        start, stop = 0, start
-    return start, stop, 1 if step is None else step
-
-
-def _range_bound(value: Any) -> Any:
-    """An argument of arange as a number."""
-    value = value if isinstance(value, (list, tuple)) else as_array(value)
-    if isinstance(value, Array):
-        return element(value)
-    if not isinstance(value, (int, float, np.generic, Int, Cond, Scalar)):
-        raise errors.user_error(
-            TypeError, f"'arange' takes numbers, got an argument of type '{type(value).__name__}'."
-        )
-    return value
-
-
-def _bool_as_int(value: Any) -> Any:
-    if isinstance(value, np.bool_):
-        return int(value)
-    if isinstance(value, Scalar) and value.dtype.kind == "b":
-        return cast_scalar(value, np.dtype(np.int64))
-    return value
-
-
-def _integer_range(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
-    start, stop, step = map(_bool_as_int, (start, stop, step))
-    strong = [d for d in map(dtype_of, (start, stop, step)) if d is not None]
-    kind = _dtype(dtype, np.result_type(np.int64, *strong) if strong else np.int64)
-    first, last, by = to_expr(start), to_expr(stop), to_expr(step)
-    if strong:
-        _require(ir.Condition(ir.Relation.Ne, ZERO, by), _TOO_LONG)
-    else:
-        refuse_zero(by, "division")
-    up = holds(ir.Condition(ir.Relation.Lt, ZERO, by))
-    low, high, stride = (last, first, ZERO - by) if up is False else (first, last, by)
-    trace = Trace.current()
-    # The ceiling of the quotient is right for steps of both signs.
-    steps = high - low if stride == ONE else ZERO - ((low - high) // stride)
-    some = holds(ir.Condition(ir.Relation.Le, low, high)) if up is not None else None
-    length = ZERO if some is False else steps if some else ir.max(steps, ZERO)
-    check_memory([length], kind)
-    index = Array.of_value(trace.builder.iota([length], 0))
-    if by != ONE:
-        index = apply("multiply", (index, _int_of(by)))
-    if first != ZERO:
-        index = apply("add", (index, _int_of(first)))
-    return cast(index, kind)
-
-
-def _int_of(expr: ir.Expr) -> Any:
-    constant = expr.constant
-    return int(constant) if constant is not None else Int(expr)
-
-
-_NO_LENGTH = "arange: cannot compute length"
-_TOO_LONG = "Maximum allowed size exceeded"
-
-
-def _float_length(start: Any, stop: Any, step: Any) -> ir.Expr:
-    """ceil((stop - start) / step), at least 0: known now for constants, else at run time."""
-    with np.errstate(all="ignore"):
-        difference = stop - start
-        if not is_traced(difference) and not is_traced(step):
-            return ir.Expr(_known_length(difference, step))
-        quotient = difference / step
-    require(apply("equal", (quotient, quotient)), _NO_LENGTH, ir.ErrorCode.VALUE)
-    require(apply("less", (apply("absolute", (quotient,)), 2.0**63)), _TOO_LONG, ir.ErrorCode.VALUE)
-    # A quotient that is zero for a difference that is not has underflowed: its sign tells.
-    tiny = apply("logical_and", (apply("equal", (quotient, 0.0)), apply("not_equal", (difference, 0))))
-    beyond = apply("logical_not", (apply("signbit", (quotient,)),))
-    count = apply("maximum", (apply("ceil", (quotient,)), 0.0))
-    count = apply("select", (tiny, cast_scalar(beyond, np.dtype(count.dtype)), count))
-    length = cast_scalar(count, np.dtype(np.int64))
-    return ir.Expr.symbol(Trace.current().builder.symbolize(length.id, "length", True))
-
-
-def _known_length(difference: Any, step: Any) -> int:
-    try:
-        quotient = float(difference / step)
-    except ZeroDivisionError as error:
-        raise errors.user_error(ZeroDivisionError, str(error)) from None
-    if math.isnan(quotient):
-        raise errors.user_error(ValueError, _NO_LENGTH)
-    if abs(quotient) >= 2.0**63:
-        raise errors.user_error(ValueError, _TOO_LONG)
-    if quotient == 0 and difference != 0:
-        return int(math.copysign(1, quotient) > 0)
-    return max(0, math.ceil(quotient))
-
-
-def _end(value: Any) -> Any:
-    """A bound of linspace as a number."""
-    if isinstance(value, Array):
-        if value.ndim:
-            raise unsupported("'linspace' between arrays")
-        return element(value)
-    return value
-
-
-def _kind(value: Any) -> Any:
-    """What decides on a dtype: that of a number of NumPy's, else a Python number of the same type."""
-    strong = dtype_of(value)
-    return strong if strong is not None else 0.0 if _natural_dtype(value).kind == "f" else 0
-
-
-def linspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-    axis: int = 0,
-    **options: Any,
-) -> Any:
-    """np.linspace between numbers: start + arange(num) * step, the last element exactly stop."""
-    trace = Trace.current()
-    trace.site()
-    start, stop = (_end(as_array(value)) for value in (start, stop))
-    normalize_axis(axis, 1)
-    count = to_expr(int_index(num))
-    _require(ir.Condition(ir.Relation.Le, ZERO, count), "Number of samples must be non-negative.")
-    divisions = count - ONE if endpoint else count
-    try:
-        several = decide(ir.Condition(ir.Relation.Lt, ZERO, divisions))
-    except errors.NeedsRuntime:
-        raise unsupported("a number of samples that is known only at run time in 'linspace'") from None
-    kind = np.result_type(*(_kind(value) for value in (start, stop)), 0.0)
-    check_dtype(kind)
-    check_memory([count], kind)
-    index = cast(Array.of_value(trace.builder.iota([count], 0)), kind)
-    first, last = cast_scalar(start, kind), cast_scalar(stop, kind)
-    delta = apply("subtract", (last, first))
-    if several:
-        parts = cast_scalar(_int_of(divisions), kind)
-        step = apply("divide", (delta, parts))
-        # Where the step underflows to zero NumPy divides before it multiplies.
-        by_parts = apply("multiply", (apply("divide", (index, parts)), delta))
-        result = select(apply("equal", (step, 0)), by_parts, apply("multiply", (index, step)))
-    else:
-        step = np.nan
-        result = apply("multiply", (index, delta))
-    result = apply("add", (result, first))
-    if endpoint and several and decide(ir.Condition(ir.Relation.Lt, ONE, count)):
-        place = Array.of_value(trace.builder.iota([count], 0))
-        result = select(apply("equal", (place, _int_of(count - ONE))), last, result)
-    if dtype is not None:
-        target = np.dtype(dtype)
-        result = cast(apply("floor", (result,)) if target.kind in "iu" else result, target)
-    return (result, step) if retstep else result

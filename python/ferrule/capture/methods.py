@@ -6,7 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from . import constants, creation, elementwise, errors, reductions, reshaping, rounding, scalars, shaping
+from . import (
+    constants,
+    creation,
+    elementwise,
+    errors,
+    moments,
+    reductions,
+    reshaping,
+    rounding,
+    scalars,
+    shaping,
+)
 from .tracers import Array, unsupported
 
 
@@ -64,7 +75,7 @@ def _refused(name: str) -> Any:
 
 
 _METHODS: dict[str, Any] = {
-    **reductions.FUNCTIONS,
+    **reductions.FUNCTIONS, **moments.FUNCTIONS,
     "astype": _astype, "copy": lambda self, order="C": creation.copy(self, order), "reshape": _reshape,
     "ravel": lambda self, order="C": reshaping.ravel(self, order),
     "flatten": lambda self, order="C": reshaping.flatten(self, order), "transpose": _transpose,

@@ -151,9 +151,9 @@ class Cond(Number):
 
 def _reduction(name: str) -> Any:
     def method(self: Scalar, *args: Any, **kwargs: Any) -> Any:
-        from . import reductions
+        from . import moments, reductions
 
-        return reductions.FUNCTIONS[name](self, *args, **kwargs)
+        return {**reductions.FUNCTIONS, **moments.FUNCTIONS}[name](self, *args, **kwargs)
 
     return method
 

@@ -1,4 +1,4 @@
-"""Reductions over axes with keepdims, dtype, initial and where, and the moments built from them."""
+"""Reductions of the table over axes, with keepdims, dtype, initial and where."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ferrule import _compiler as ir
 
 from . import errors
 from .decide import ONE, ZERO, holds
-from .elementwise import apply, cast, operand_type, require, select
+from .elementwise import apply, cast, operand_type, select
 from .operands import as_array, cast_scalar, check_dtype, check_fits, dtype_of, lift
 from .shaping import normalize_axes
 from .trace import Trace
-from .tracers import Array, Int, Scalar, Window, make_int, unsupported
+from .tracers import Array, Int, Scalar, Window, unsupported
 from .ufuncs import write_out
 
 INFO: dict[str, Any] = {info.name: info for info in ir.reduce_ops()}
@@ -192,121 +192,6 @@ def keep(result: Any, a: Array, axes: list[int]) -> Any:
     return result.derived(Window(ir.IndexMap(dims, maps)), dims)
 
 
-def _count(a: Array, axes: list[int]) -> Any:
-    """The number of elements that each result is made of."""
-    return make_int(ir.product([a.dims[k] for k in axes]))
-
-
-def mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, where: Any = True
-) -> Any:
-    """np.mean: integers in float64, float32 in itself."""
-    a = as_array(a)
-    where = True if where is np._NoValue else where
-    if not isinstance(a, Array):
-        _check_options("mean", axis, out, where)
-        return of_scalar("mean", a, dtype)
-    kind = (
-        np.dtype(dtype) if dtype is not None else np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
-    )
-    _check_moment("mean", kind)
-    axes = sorted(normalize_axes(axis, a.ndim))
-    if out is not None and dtype is None and a.dtype.kind == "f":
-        kind = np.promote_types(kind, out.dtype)
-    total = reduce("sum", a, axis, kind, keepdims=keepdims, where=where)
-    count = _count(a, axes) if where is True else _selected(a, axis, where, keepdims)
-    if out is None:
-        return _divide(total, count, kind)
-    # NumPy has the sum in the array for the result when it divides.
-    result = _divide(cast(total, out.dtype), count, np.promote_types(out.dtype, np.int64))
-    write_out("mean", out, result, "unsafe")
-    return out
-
-
-def _check_options(name: str, axis: Any, out: Any, where: Any) -> None:
-    """Refuses the options of a moment of a single number, which has no axis."""
-    if out is not None or where is not True:
-        raise unsupported(f"'{'where' if out is None else 'out'}' in '{name}' of a single number")
-    normalize_axes(axis, 0)
-
-
-def _check_moment(name: str, kind: np.dtype[Any]) -> None:
-    if kind.kind != "f":
-        raise unsupported(f"the argument 'dtype' = '{kind}' of '{name}'")
-
-
-def _selected(a: Array, axis: Any, where: Any, keepdims: Any) -> Any:
-    from .shaping import broadcast_to
-
-    return count_nonzero(broadcast_to(as_array(where), a.dims), axis, keepdims=keepdims)
-
-
-def _divide(total: Any, count: Any, kind: np.dtype[Any]) -> Any:
-    """total / count in the dtype of the total, as NumPy's mean does; no division is by Python's rules."""
-    return apply("divide", (total, cast(count, kind)))
-
-
-def var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    *,
-    where: Any = True,
-    mean: Any = None,
-    correction: Any = None,
-) -> Any:
-    """np.var in two passes: the mean, then the mean square of what differs from it."""
-    a = as_array(a)
-    where = True if where is np._NoValue else where
-    given_mean = None if mean is np._NoValue else mean
-    ddof = ddof if correction is None or correction is np._NoValue else correction
-    if not isinstance(a, Array):
-        _check_options("var", axis, out, where)
-        deviation = apply("multiply", (of_scalar("mean", a, dtype), 0))
-        return apply("divide", (deviation, apply("maximum", (cast(1 - ddof, deviation.dtype), 0))))
-    kind = (
-        np.dtype(dtype) if dtype is not None else np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
-    )
-    _check_moment("var", kind)
-    axes = sorted(normalize_axes(axis, a.ndim))
-    centre = (
-        globals()["mean"](a, axis, kind, keepdims=True, where=where) if given_mean is None else given_mean
-    )
-    deviation = apply("square", (apply("subtract", (cast(a, kind), centre)),))
-    total = reduce("sum", deviation, axis, kind, keepdims=keepdims, where=where)
-    if where is True:
-        count = apply("maximum", (cast(_count(a, axes) - ddof, kind), 0))
-    else:
-        count = apply(
-            "maximum", (apply("subtract", (cast(_selected(a, axis, where, keepdims), kind), ddof)), 0)
-        )
-    result = apply("divide", (total, count))
-    if out is None:
-        return result
-    write_out("var", out, result, "unsafe")
-    return out
-
-
-def std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
-    **options: Any,
-) -> Any:
-    """np.std."""
-    result = apply("sqrt", (var(a, axis, dtype, None, ddof, keepdims, **options),))
-    if out is None:
-        return result
-    write_out("std", out, result, "same_kind")
-    return out
-
-
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     """np.ptp."""
     high, low = reduce("max", a, axis, keepdims=keepdims), reduce("min", a, axis, keepdims=keepdims)
@@ -323,27 +208,6 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     if isinstance(a, Array) and a.dtype.kind != "b":
         a = apply("not_equal", (a, 0))
     return reduce("sum", a, axis, np.int64, keepdims=keepdims)
-
-
-def average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
-) -> Any:
-    """np.average with weights of the array's shape."""
-    a = as_array(a)
-    if returned:
-        raise unsupported("the argument 'returned' of 'average'")
-    if weights is None:
-        return mean(a, axis, keepdims=keepdims)
-    weights = as_array(weights)
-    if not isinstance(weights, Array) or weights.ndim != a.ndim:
-        raise unsupported("weights of another rank than the array in 'average'")
-    scale = reduce("sum", weights, axis, keepdims=keepdims)
-    fine = apply("not_equal", (scale, 0))
-    if isinstance(fine, Array):
-        fine = reduce("all", fine)
-    require(fine, "Weights sum to zero, can't be normalized", ir.ErrorCode.ZERO_DIVISION)
-    total = reduce("sum", apply("multiply", (a, weights)), axis, keepdims=keepdims)
-    return apply("divide", (total, scale))
 
 
 _BY_UFUNC = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_or": "any",
@@ -409,5 +273,5 @@ def _logical(name: str) -> Callable[..., Any]:
 # What NumPy has as a function and arrays have as a method.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sum": _with_dtype("sum"), "prod": _with_dtype("prod"), "max": _extreme("max"), "min": _extreme("min"),
-    "any": _logical("any"), "all": _logical("all"), "mean": mean, "var": var, "std": std, "ptp": ptp,
+    "any": _logical("any"), "all": _logical("all"), "ptp": ptp,
 }  # fmt: skip

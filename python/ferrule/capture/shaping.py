@@ -1,7 +1,8 @@
-"""Axes: transposes, flips, diagonals, new and dropped axes, broadcasts; all are views."""
+"""Axes: transposes, flips, diagonals, new and dropped axes, broadcasts, all of which are views; and sizes."""
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -291,3 +292,23 @@ def trace_(
     from . import reductions
 
     return reductions.reduce("sum", diagonal(a, offset, axis1, axis2), -1, dtype=dtype, out=out)
+
+
+def shape_of(a: Any) -> Any:
+    """np.shape."""
+    a = as_array(a)
+    return a.shape if isinstance(a, Array) else ()
+
+
+def ndim(a: Any) -> int:
+    """np.ndim."""
+    return int(as_array(a).ndim)
+
+
+def size(a: Any, axis: Any = None) -> Any:
+    """np.size."""
+    a = as_array(a)
+    if not isinstance(a, Array):
+        return 1
+    sizes = [a.shape[k] for k in normalize_axes(axis, a.ndim)]
+    return functools.reduce(operator.mul, sizes, 1)

@@ -16,9 +16,11 @@ from . import (
     constants,
     creation,
     elementwise,
+    equidistant,
     errors,
     grids,
     mathematics,
+    moments,
     operands,
     reductions,
     reshaping,
@@ -29,7 +31,6 @@ from . import (
     ufuncs,
 )
 from .base import holds_traced
-from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar, is_traced, unsupported
 
 Handler = Callable[..., Any]
@@ -77,9 +78,6 @@ def _guarded(function: Any, handler: Handler) -> Handler:
     return guarded
 
 
-# -- protocols -----------------------------------------------------------------------------------------------------------
-
-
 def call_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What `__array_ufunc__` asks for."""
     name = _UFUNCS.get(ufunc)
@@ -108,9 +106,6 @@ def _unknown(name: str) -> BaseException:
     )
 
 
-# -- ufuncs --------------------------------------------------------------------------------------------------------------
-
-
 def _register_ufuncs() -> None:
     for name, info in operands.OPS.items():
         for numpy_name in info.numpy:
@@ -129,35 +124,6 @@ def _register_ufuncs() -> None:
         TABLE[several] = _guarded(several, ufuncs.handler_of_two(several, first, second))
 
 
-# -- other functions -----------------------------------------------------------------------------------------------------
-
-
-def _where(condition: Any, *branches: Any) -> Any:
-    if len(branches) != 2:
-        raise unsupported("'np.where' with one argument, whose result has a size that depends on data,")
-    result = elementwise.select(condition, *branches)
-    if isinstance(result, Scalar):
-        Trace.current().zero_rank.add(result.id)
-    return result
-
-
-def _shape(a: Any) -> Any:
-    a = operands.as_array(a)
-    return a.shape if isinstance(a, Array) else ()
-
-
-def _ndim(a: Any) -> int:
-    return int(operands.as_array(a).ndim)
-
-
-def _size(a: Any, axis: Any = None) -> Any:
-    a = operands.as_array(a)
-    if not isinstance(a, Array):
-        return 1
-    sizes = [a.shape[k] for k in shaping.normalize_axes(axis, a.ndim)]
-    return functools.reduce(operator.mul, sizes, 1)
-
-
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     return x.astype(dtype, copy=copy)
 
@@ -168,48 +134,6 @@ def _real(a: Any) -> Any:
 
 def _imag(a: Any) -> Any:
     return operands.as_array(a).imag
-
-
-def _copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    src = operands.as_array(src)
-    if where is not True:
-        src = elementwise.select(where, src, dst)
-    kind = operands.dtype_of(src)
-    if kind is None and casting in ("same_kind", "safe"):
-        # A Python number fits by its kind alone.
-        natural = composed.result_type(src)
-        kind = natural if dst.dtype.kind == "b" or (natural.kind == "f" and dst.dtype.kind in "iu") else None
-    if kind is not None and not np.can_cast(kind, dst.dtype, casting):  # type: ignore[arg-type]
-        raise errors.user_error(
-            TypeError,
-            f"Cannot cast array data from {kind!r} to {dst.dtype!r} according to the rule '{casting}'",
-        )
-    dst[...] = src
-
-
-def _diag(v: Any, k: Any = 0) -> Any:
-    v = operands.as_array(v)
-    if v.ndim == 2:
-        return shaping.diagonal(v, k)
-    if v.ndim != 1:
-        raise errors.user_error(ValueError, "Input must be 1- or 2-d.")
-    k = scalars.int_index(k)
-    n = v.shape[0] + abs(k)
-    result = creation.zeros((n, n), v.dtype)
-    shaping.diagonal_view(result, k)[...] = v
-    return result
-
-
-def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    arrays = [reshaping.atleast_1d(x) for x in xi]
-    rank = len(arrays)
-    shaped = []
-    for position, array in enumerate(arrays):
-        axis = (1 - position) if indexing == "xy" and position < 2 and rank > 1 else position
-        shaped.append(array[tuple(slice(None) if k == axis else None for k in range(rank))])
-    if not sparse:
-        shaped = list(shaping.broadcast_arrays(*shaped))
-    return tuple(creation.copy(a) for a in shaped) if copy else tuple(shaped)
 
 
 def _numpy_type(kind: type) -> Handler:
@@ -248,42 +172,46 @@ def _refused_setting(name: str, instead: str) -> Handler:
 
 _REDUCTIONS: dict[str, Handler] = {
     **reductions.FUNCTIONS,
+    **moments.FUNCTIONS,
     "amax": reductions.FUNCTIONS["max"],
     "amin": reductions.FUNCTIONS["min"],
     "count_nonzero": reductions.count_nonzero,
-    "average": reductions.average,
+    "average": moments.average,
 }
 
 _ALWAYS: dict[str, Handler] = {
     "zeros": creation.zeros, "ones": creation.ones, "full": creation.full, "empty": creation.empty,
     "zeros_like": creation.zeros_like, "ones_like": creation.ones_like, "full_like": creation.full_like,
-    "empty_like": creation.empty_like, "arange": creation.arange, "linspace": creation.linspace, "eye": creation.eye,
+    "empty_like": creation.empty_like, "arange": equidistant.arange, "linspace": equidistant.linspace, "eye": creation.eye,
     "identity": creation.identity, "array": constants.array, "asarray": constants.asarray, "copy": creation.copy,
     "ascontiguousarray": constants.ascontiguousarray, "asanyarray": constants.asarray, "tri": creation.tri,
 }  # fmt: skip
 
 _FUNCTIONS: dict[str, Handler] = {
-    "where": _where, "clip": rounding.clip, "round": rounding.round_decimals, "around": rounding.round_decimals,
-    "nan_to_num": rounding.nan_to_num, "shape": _shape, "ndim": _ndim, "size": _size, "astype": _astype,
-    "real": _real, "imag": _imag, "copyto": _copyto,
-    "transpose": shaping.transpose, "permute_dims": shaping.transpose, "swapaxes": shaping.swapaxes,
-    "moveaxis": shaping.moveaxis, "flip": shaping.flip, "fliplr": shaping.fliplr, "flipud": shaping.flipud,
-    "rot90": shaping.rot90, "expand_dims": shaping.expand_dims, "squeeze": shaping.squeeze,
-    "broadcast_to": shaping.broadcast_to, "broadcast_arrays": shaping.broadcast_arrays,
-    "diagonal": shaping.diagonal, "trace": shaping.trace_, "reshape": reshaping.reshape, "ravel": reshaping.ravel,
-    "atleast_1d": reshaping.atleast_1d, "atleast_2d": reshaping.atleast_2d, "tril": creation.tril, "triu": creation.triu,
-    "atleast_3d": reshaping.atleast_3d, "diag": _diag, "meshgrid": _meshgrid,
+    "astype": _astype, "real": _real, "imag": _imag, "isrealobj": lambda x: True, "iscomplexobj": lambda x: False,
+    "real_if_close": lambda a, tol=100: operands.as_array(a),
+    "shape": shaping.shape_of, "ndim": shaping.ndim, "size": shaping.size, "transpose": shaping.transpose,
+    "permute_dims": shaping.transpose, "swapaxes": shaping.swapaxes, "moveaxis": shaping.moveaxis,
+    "flip": shaping.flip, "fliplr": shaping.fliplr, "flipud": shaping.flipud, "rot90": shaping.rot90,
+    "expand_dims": shaping.expand_dims, "squeeze": shaping.squeeze, "broadcast_to": shaping.broadcast_to,
+    "broadcast_arrays": shaping.broadcast_arrays, "diagonal": shaping.diagonal, "trace": shaping.trace_,
     "matrix_transpose": shaping.matrix_transpose, "rollaxis": shaping.rollaxis,
-    "broadcast_shapes": shaping.broadcast_shapes, "unstack": splits.unstack, "split": splits.split,
-    "array_split": splits.array_split, "hsplit": splits.split_along("hsplit", 1, 1),
-    "vsplit": splits.split_along("vsplit", 2, 0), "dsplit": splits.split_along("dsplit", 3, 2),
-    "isclose": composed.isclose, "allclose": composed.allclose, "array_equal": composed.array_equal,
-    "array_equiv": composed.array_equiv, "sinc": composed.sinc, "angle": composed.angle,
-    "isneginf": composed.infinite(True), "isposinf": composed.infinite(False),
-    "isreal": composed.constant_answer(True), "iscomplex": composed.constant_answer(False),
-    "isrealobj": lambda x: True, "iscomplexobj": lambda x: False, "real_if_close": lambda a, tol=100: operands.as_array(a),
-    "diff": composed.diff, "select": composed.choose_first, "result_type": composed.result_type,
-    "can_cast": composed.can_cast, "isscalar": composed.isscalar, "iterable": composed.iterable,
+    "broadcast_shapes": shaping.broadcast_shapes,
+    "reshape": reshaping.reshape, "ravel": reshaping.ravel, "atleast_1d": reshaping.atleast_1d,
+    "atleast_2d": reshaping.atleast_2d, "atleast_3d": reshaping.atleast_3d,
+    "unstack": splits.unstack, "split": splits.split, "array_split": splits.array_split,
+    "hsplit": splits.split_along("hsplit", 1, 1), "vsplit": splits.split_along("vsplit", 2, 0),
+    "dsplit": splits.split_along("dsplit", 3, 2),
+    "clip": rounding.clip, "round": rounding.round_decimals, "around": rounding.round_decimals,
+    "nan_to_num": rounding.nan_to_num,
+    "tril": creation.tril, "triu": creation.triu, "diag": creation.diag,
+    "where": composed.where, "copyto": composed.copyto, "meshgrid": composed.meshgrid, "isclose": composed.isclose,
+    "allclose": composed.allclose, "array_equal": composed.array_equal, "array_equiv": composed.array_equiv,
+    "sinc": composed.sinc, "angle": composed.angle, "isneginf": composed.infinite(True),
+    "isposinf": composed.infinite(False), "isreal": composed.constant_answer(True),
+    "iscomplex": composed.constant_answer(False), "diff": composed.diff, "select": composed.choose_first,
+    "result_type": composed.result_type, "can_cast": composed.can_cast, "isscalar": composed.isscalar,
+    "iterable": composed.iterable,
 }  # fmt: skip
 
 _SUBSCRIPTED: dict[str, Handler] = {"mgrid": grids.mgrid, "ogrid": grids.ogrid}
