@@ -57,7 +57,7 @@ def child(text: str, folder: Path, *arguments: str, flags: tuple[str, ...] = (),
     return done.stdout.strip()
 
 
-# -- copies and pickles --------------------------------------------------------------------------------------------------
+# -- copies and pickles
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_a_pickle_of_a_function_that_was_edited_since_is_a_miss(tmp_path: Path) 
     assert answer.split("\n")[0] == "[2.0, 5.0, 8.0] [0.0, 6.0, 12.0] 1 1"
 
 
-# -- annotations ---------------------------------------------------------------------------------------------------------
+# -- annotations
 
 ANNOTATED = """
 import numpy as np
@@ -248,7 +248,7 @@ def test_another_annotation_is_another_program_in_a_new_process(name: str, tmp_p
     assert again == expected.replace(" 1", " 0") or expected == "UserValueError"
 
 
-# -- threads, forks and the collector ------------------------------------------------------------------------------------
+# -- threads, forks and the collector
 
 
 def test_a_pause_of_the_collector_leaves_what_the_user_says() -> None:
@@ -295,7 +295,7 @@ def test_a_fork_during_a_capture_of_another_thread_leaves_the_child_whole() -> N
     assert gc.get_threshold() == before
 
 
-# -- stores that cannot be used ------------------------------------------------------------------------------------------
+# -- stores that cannot be used
 
 STRICT = """
 import numpy as np

@@ -145,7 +145,7 @@ def test_options_of_source_kernels(name: str, tmp_path: Path) -> None:
     assert (key != fr.compile_source(SOURCE, TWICE).key) == is_in
 
 
-# -- signatures -----------------------------------------------------------------------------------------------------------
+# -- signatures
 
 INIT = fr.AuthorFunction("begin", ("N", "state"), "status")
 FULL: dict[str, Any] = {

@@ -443,7 +443,7 @@ def test_a_global_array_without_dimensions_is_read_at_the_call(monkeypatch: pyte
     assert fn(np.ones(2))[0] == 5.0
 
 
-# -- writing -------------------------------------------------------------------------------------------------------------
+# -- writing
 
 total = 0.0
 

@@ -37,7 +37,7 @@ def outcome(fn, arguments):
     return result, arguments
 
 
-# -- exits -----------------------------------------------------------------------------------------------------------------
+# -- exits
 
 
 def early(n):
@@ -168,7 +168,7 @@ def matches(value):
     return kind
 
 
-# -- names -----------------------------------------------------------------------------------------------------------------
+# -- names
 
 
 def temporaries_live_on(n):
@@ -398,7 +398,7 @@ def test_programs_run_as_numpy(program):
     np.testing.assert_equal(arguments, expected_arguments)
 
 
-# -- functions -------------------------------------------------------------------------------------------------------------
+# -- functions
 
 
 def test_cells_are_live():
@@ -556,7 +556,7 @@ def test_library_code_survives(module, function, arguments):
     assert rewritten(function)(*copy.deepcopy(arguments)) == function(*copy.deepcopy(arguments))
 
 
-# -- lines -----------------------------------------------------------------------------------------------------------------
+# -- lines
 
 
 def inner_failure(items):

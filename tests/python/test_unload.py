@@ -112,7 +112,7 @@ def workspace(kernel: Any) -> Any:
     return memory
 
 
-# -- what is gone --------------------------------------------------------------------------------------------------------
+# -- what is gone
 
 
 USES = {
@@ -257,7 +257,7 @@ def test_exit_runs_once_and_what_it_reports_is_raised_in_the_end() -> None:
             kernel()
 
 
-# -- when it is refused --------------------------------------------------------------------------------------------------
+# -- when it is refused
 
 
 RUNNING = r"^'{}' cannot be unloaded while a call of it runs; unload it when that has returned\.$"
@@ -432,7 +432,7 @@ def test_the_end_of_a_value_may_use_the_kernel(plain: Any) -> None:
     assert seen == [(False, True)]
 
 
-# -- what stays ----------------------------------------------------------------------------------------------------------
+# -- what stays
 
 
 def test_results_and_errors_stay() -> None:
@@ -522,7 +522,7 @@ def test_a_parallel_kernel_is_unloaded_between_its_runs_alone() -> None:
         assert kernel.unload() is True
 
 
-# -- specialisations of a function ---------------------------------------------------------------------------------------
+# -- specialisations of a function
 
 
 def test_a_function_forgets_a_specialisation_and_makes_it_again() -> None:
@@ -650,7 +650,7 @@ def test_a_call_of_a_specialisation_that_was_unloaded_begins_again(plain: Any) -
     assert function(x) == ("missed", (x,), {})
 
 
-# -- threads and processes -----------------------------------------------------------------------------------------------
+# -- threads and processes
 
 
 def in_threads(count: int, body: Any) -> list[Any]:

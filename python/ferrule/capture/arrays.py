@@ -34,7 +34,7 @@ class Array(Number):
         self.readonly = False  # a view that NumPy refuses to write through
         self._cached: tuple[int, int, int] | None = None
 
-    # -- making ----------------------------------------------------------------------------------------------------
+    # -- making
 
     @staticmethod
     def of_value(value_id: int, name: str = "t") -> Any:
@@ -67,7 +67,7 @@ class Array(Number):
         )
         return view
 
-    # -- in the program --------------------------------------------------------------------------------------------
+    # -- in the program
 
     @property
     def dims(self) -> list[ir.Expr]:
@@ -118,7 +118,7 @@ class Array(Number):
             left, right = left.parent, right.parent
         return False
 
-    # -- attributes ------------------------------------------------------------------------------------------------
+    # -- attributes
 
     def _noun(self) -> str:
         return "array"

@@ -277,7 +277,7 @@ def look_up(trace: Any, fn: Any, holder: Any, name: str, *default: Any) -> Any:
     return True if fn is hasattr else value
 
 
-# -- reading -------------------------------------------------------------------------------------------------------------
+# -- reading
 
 
 def read(trace: Any, holder: Any, names: list[str], owner: Any, path: str) -> Any:

@@ -82,7 +82,7 @@ def _holds(trace: Trace, bounds: list[ir.Condition], guard: bool) -> bool:
     return guard and holds(bounds[-1]) is True
 
 
-# -- what the run computes: whether an operation, wrapped to 64 bits, is wrong ------------------------------------------
+# -- what the run computes: whether an operation, wrapped to 64 bits, is wrong
 
 
 def _apply(name: str, *operands: int) -> int:

@@ -55,7 +55,7 @@ class Rewriter(ast.NodeTransformer):
         # its pieces declare nonlocal.
         self.levels: list[tuple[frozenset[str], set[str]]] = []
 
-    # -- functions ---------------------------------------------------------------------------------------------------
+    # -- functions
 
     def function(self, node: ast.FunctionDef, outer: _Function | None) -> ast.FunctionDef:
         saved = getattr(self, "function_", None), self.levels, self.comprehension
@@ -140,7 +140,7 @@ class Rewriter(ast.NodeTransformer):
     def visit_ClassDef(self, node: ast.ClassDef) -> Any:
         return node
 
-    # -- regions -----------------------------------------------------------------------------------------------------
+    # -- regions
 
     def _piece(
         self, kind: str, body: list[ast.stmt], state: frozenset[str], where: ast.AST, item: str | None = None
@@ -200,7 +200,7 @@ class Rewriter(ast.NodeTransformer):
         arguments = [_load(test), _load(body), _names(state), _names(entry), _names(after), stop]
         return [test_def, body_def, self._call_piece("while_", node, arguments)]
 
-    # -- other statements --------------------------------------------------------------------------------------------
+    # -- other statements
 
     def _visit_blocks(self, node: Any) -> Any:
         """Visits expressions in place and blocks statement by statement."""
@@ -280,7 +280,7 @@ class Rewriter(ast.NodeTransformer):
             node.cause = self.visit(node.cause)
         return node
 
-    # -- expressions -------------------------------------------------------------------------------------------------
+    # -- expressions
 
     def _route(self, name: str, arguments: list[ast.expr], where: ast.AST) -> ast.Call:
         route = ast.Attribute(value=_load(DISPATCHER), attr=name, ctx=ast.Load())

@@ -38,7 +38,7 @@ class _Undefined:
 UNDEFINED: Any = _Undefined()
 
 
-# -- names ---------------------------------------------------------------------------------------------------------------
+# -- names
 
 
 def read(cells: Mapping[str, CellType]) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def line_of(piece: Any, name: str) -> int | None:
     return found
 
 
-# -- kinds ---------------------------------------------------------------------------------------------------------------
+# -- kinds
 
 
 class Bundle:

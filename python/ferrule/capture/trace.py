@@ -61,7 +61,7 @@ class Trace:
         self._sites: dict[Any, int] = {}
         self._scopes: list[int] = []
 
-    # -- the current trace -----------------------------------------------------------------------------------------
+    # -- the current trace
 
     @staticmethod
     def current() -> Trace:
@@ -106,7 +106,7 @@ class Trace:
         finally:
             self.loops -= 1
 
-    # -- what the trace reads ---------------------------------------------------------------------------------
+    # -- what the trace reads
 
     def read_global(self, owner: Any, path: str, value: Any) -> Any:
         """A global or a closure's name, or an attribute of one, as the trace sees it."""
@@ -125,7 +125,7 @@ class Trace:
 
         return real_array(real)
 
-    # -- regions ---------------------------------------------------------------------------------------------------
+    # -- regions
 
     @property
     def region(self) -> int:
@@ -168,7 +168,7 @@ class Trace:
         """Whether values of a region may still be used."""
         return region in self.regions
 
-    # -- where in the user's source --------------------------------------------------------------------------------
+    # -- where in the user's source
 
     def site(self, what: str = "", frames: list[errors.Location] | None = None) -> int:
         """Sets the builder's site to the user's line that is running now, or to `frames`, and returns it."""
@@ -185,7 +185,7 @@ class Trace:
         self.builder.set_site(number)
         return number
 
-    # -- symbols ---------------------------------------------------------------------------------------------------
+    # -- symbols
 
     def symbol(self, name: str, kind: ir.SymbolKind, nonnegative: bool) -> int:
         """A new symbol; messages and guards print it by its name."""
@@ -208,7 +208,7 @@ class Trace:
         """The value that an expression has for values of symbols, or None if it holds others."""
         return _evaluate(expr, sizes)
 
-    # -- buffers -----------------------------------------------------------------------------------------------------
+    # -- buffers
 
     def retrace_with_buffer(self, storage: Any) -> None:
         """Asks the tracer of the innermost region to drop it, to give `storage` a buffer first, and to trace again."""

@@ -72,7 +72,7 @@ class _Reads:
     def bind(self, sure: Names, names: Iterable[str]) -> Names:
         return sure | (frozenset(names) - self.elsewhere)
 
-    # -- statements ----------------------------------------------------------------------------------------------------
+    # -- statements
 
     def _if(self, node: ast.If, sure: Names) -> Sure:
         self.read(node.test, sure)
@@ -163,7 +163,7 @@ class _Reads:
             self.read(part, sure)
         return self.bind(sure, [node.name])
 
-    # -- expressions ---------------------------------------------------------------------------------------------------
+    # -- expressions
 
     def mark(self, node: ast.AST, name: str, sure: Names) -> None:
         if name in self.names and name not in sure:
