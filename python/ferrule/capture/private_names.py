@@ -44,8 +44,8 @@ class _Private(ast.NodeTransformer):
         node.name = self._mangled(node.name)
         return self.generic_visit(node)
 
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_ExceptHandler = _visit_named  # noqa: N815
-    visit_MatchAs = visit_MatchStar = _visit_named  # noqa: N815
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ExceptHandler = _visit_named
+    visit_MatchAs = visit_MatchStar = _visit_named
 
     def visit_MatchMapping(self, node: ast.MatchMapping) -> Any:
         node.rest = self._mangled(node.rest)
@@ -55,7 +55,7 @@ class _Private(ast.NodeTransformer):
         node.names = [self._mangled(name) for name in node.names]
         return node
 
-    visit_Global = visit_Nonlocal = _visit_names  # noqa: N815
+    visit_Global = visit_Nonlocal = _visit_names
 
     def visit_alias(self, node: ast.alias) -> ast.alias:
         node.name, node.asname = self._mangled(node.name), self._mangled(node.asname)

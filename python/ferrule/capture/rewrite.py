@@ -15,9 +15,10 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from . import errors
+from .expressions import DISPATCHER, PIECE
 from .likeness import FUTURE, class_of, make_arguments, make_function
 from .private_names import write_out
-from .rewriter import DISPATCHER, PIECE, Rewriter
+from .rewriter import Rewriter
 from .source import definition
 
 _FACTORY = "__fr_factory__"
