@@ -16,9 +16,8 @@ class Build:
 
     facts: tuple[tuple[str, str], ...]  # names and values
     compiler: tuple[str, str, str]  # by what the C++ compiler is found
-    toolchain: str | None = (
-        None  # its identity; empty: none was found, or another process's; None: not asked for
-    )
+    # The identity of that compiler; empty: none was found, or another process's; None: not asked for.
+    toolchain: str | None = None
 
     @staticmethod
     def current(options: Options, settings: BuildSettings) -> Build:

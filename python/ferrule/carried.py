@@ -17,6 +17,7 @@ from ferrule import _rt, warm
 from ferrule.artifact import Artifact, portable_sites
 from ferrule.dtypes import annotations_text
 from ferrule.session import BuildSettings
+from ferrule.values import Unrecordable, code_text, value_text
 
 _SCHEMA = 1
 
@@ -38,8 +39,8 @@ class Carried:
 def call_key(fn: Callable[..., Any], options: str, settings: BuildSettings, arguments: str) -> str | None:
     """What a carried specialisation is found by; None where the function's defaults have no text."""
     try:
-        defaults = warm.value_text(fn.__defaults__ or ()) + warm.value_text(fn.__kwdefaults__ or {})
-    except warm.Unrecordable:
+        defaults = value_text(fn.__defaults__ or ()) + value_text(fn.__kwdefaults__ or {})
+    except Unrecordable:
         return None
     parts = (
         ("defaults", defaults),
@@ -53,7 +54,7 @@ def call_key(fn: Callable[..., Any], options: str, settings: BuildSettings, argu
 
 def code_digest(fn: Callable[..., Any]) -> str:
     """Digest of a function's code in this Python version."""
-    text = f"{sys.implementation.cache_tag}\n{warm.code_text(fn.__code__)}"
+    text = f"{sys.implementation.cache_tag}\n{code_text(fn.__code__)}"
     return str(_rt.sha256_hex(text.encode()))
 
 

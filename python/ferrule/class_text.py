@@ -14,7 +14,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from ferrule import warm
+from ferrule.values import Unrecordable, code_text, qualified, value_text
 
 # What changes nothing that a method computes, or is there in another form.
 _LEFT_OUT = frozenset((
@@ -36,14 +36,14 @@ class _Writer:
         self._seen: set[int] = set()
 
     def of_class(self, cls: type) -> str:
-        name = warm.qualified(cls)
+        name = qualified(cls)
         if _is_own(cls.__module__) or id(cls) in self._seen:
             return f"type:{name}"
         self._seen.add(id(cls))
         if not _is_own(type(cls).__module__):
-            raise warm.Unrecordable(f"the metaclass of {name}")
+            raise Unrecordable(f"the metaclass of {name}")
         if issubclass(cls, enum.Enum):
-            members = {key: warm.value_text(each.value) for key, each in cls.__members__.items()}
+            members = {key: value_text(each.value) for key, each in cls.__members__.items()}
             content = {
                 key: value for key, value in vars(cls).items() if isinstance(value, types.FunctionType)
             }
@@ -72,14 +72,14 @@ class _Writer:
         ):
             return f"{type(value).__name__}:{value.__name__}"
         if isinstance(value, types.ModuleType) and not _is_own(value.__name__):
-            raise warm.Unrecordable(f"what a method reads of module {value.__name__}")
-        return warm.value_text(value)
+            raise Unrecordable(f"what a method reads of module {value.__name__}")
+        return value_text(value)
 
     def _function(self, fn: types.FunctionType) -> str:
         if _is_own(fn.__module__) or id(fn) in self._seen:
-            return f"function:{warm.qualified(fn)}"
+            return f"function:{qualified(fn)}"
         self._seen.add(id(fn))
-        parts = [warm.qualified(fn), warm.code_text(fn.__code__)]
+        parts = [qualified(fn), code_text(fn.__code__)]
         parts += [self.of(each) for each in fn.__defaults__ or ()]
         parts += [f"{name}={self.of(value)}" for name, value in sorted((fn.__kwdefaults__ or {}).items())]
         for name in sorted(set(_names(fn.__code__)) & fn.__globals__.keys()):

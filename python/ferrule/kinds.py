@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ferrule import _rt, warm
+from ferrule import _rt
+from ferrule.values import Unrecordable, qualified, value_text
 
 
 def recordable_kinds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
@@ -14,8 +15,8 @@ def recordable_kinds(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | Non
     try:
         for value in (*args, *kwargs.values()):
             if not isinstance(value, (np.ndarray, np.generic)):
-                warm.value_text(value)
-    except warm.Unrecordable:
+                value_text(value)
+    except Unrecordable:
         return None
     return argument_kinds(args, kwargs)
 
@@ -39,9 +40,9 @@ def _kind(value: Any) -> str:
     if isinstance(value, (int, float)):
         return type(value).__name__
     try:
-        return warm.value_text(value)
-    except warm.Unrecordable:
-        text = warm.qualified(type(value))
+        return value_text(value)
+    except Unrecordable:
+        text = qualified(type(value))
         return f"{text}[{value.dtype}]" if hasattr(value, "dtype") else text  # another library's array
 
 

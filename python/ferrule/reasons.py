@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ferrule import warm
 from ferrule.artifact import Artifact
 from ferrule.builds import Build
+from ferrule.values import Unrecordable, qualified, value_text
 
 _GUARD = re.compile(r'^guard .* "(.*)"$', re.MULTILINE)
 _LONGEST = 160
@@ -115,9 +115,9 @@ def _kind(name: str, value: Any) -> dict[str, str]:
 def text_of(value: Any) -> str:
     """A value as it is compared within this process."""
     try:
-        return warm.value_text(value)
-    except warm.Unrecordable:
-        return f"{warm.qualified(type(value))} at {id(value):#x}"
+        return value_text(value)
+    except Unrecordable:
+        return f"{qualified(type(value))} at {id(value):#x}"
 
 
 def _short(text: str) -> str:

@@ -6,11 +6,11 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-from ferrule import _rt, carried, collector, reasons, session, warm
+from ferrule import _rt, collector, reasons, session, warm
 from ferrule.artifact import Artifact
 from ferrule.builds import Build
 from ferrule.carried import Carried
@@ -21,8 +21,10 @@ from ferrule.kernel import Kernel
 from ferrule.kinds import argument_kinds, overlapping_itself, overlaps, recordable_kinds
 from ferrule.locks import ProcessLock
 from ferrule.options import Options
+from ferrule.records import Records, add_to_store, record_of
 from ferrule.results import assembler
 from ferrule.session import BuildSettings, Spent
+from ferrule.values import value_text
 from ferrule.variables import (
     Guard,
     arrays_read,
@@ -58,11 +60,17 @@ def _is_dumping() -> bool:
     return bool(os.environ.get("FERRULE_DUMP"))
 
 
-class _Keys(NamedTuple):
-    """What the records of calls with arguments of some kinds are found by."""
+@dataclass(frozen=True)
+class _Use:
+    """Which calls a kernel is for, besides the kinds of their arguments, and how it was built."""
 
-    record: str  # in the store: whatever decides whether this installation would compile the same
-    call: str  # in a pickle: what the call is made with
+    guards: list[Guard]
+    hidden: list[tuple[Any, Any]]  # variables with arrays that are arguments
+    statics: Mapping[str, Any]  # values of static arguments
+    overlap_only: bool  # calls in which a written array overlaps another
+    structure: Any  # of the result
+    reads: list[tuple[str, str]]  # names and texts of variables
+    build: Build
 
 
 class Specialised(_rt.FunctionBase):
@@ -74,14 +82,13 @@ class Specialised(_rt.FunctionBase):
         "_annotated_record",
         "_artifacts",
         "_builds",
-        "_carried",
         "_fn",
         "_guards",
         "_lock",
         "_options",
         "_origins",
+        "_records",
         "_spent",
-        "_warm_tried",
         "_warned_limit",
     )
     __name__: str
@@ -98,8 +105,7 @@ class Specialised(_rt.FunctionBase):
         self._builds: dict[int, Build] = {}
         self._guards: list[Guard] = []  # of the specialisation that was added last
         self._origins: dict[int, reasons.Origin] = {}
-        self._warm_tried: dict[_Keys, tuple[warm.Record, ...]] = {}
-        self._carried: list[Carried] = []
+        self._records = Records(fn, options)
         self._warned_limit = False
         _alive.add(self)
 
@@ -113,21 +119,17 @@ class Specialised(_rt.FunctionBase):
         spent = Spent()
         settings = BuildSettings.current(self._options.value("target"))
         self._check_limit()
-        kinds = recordable_kinds(args, kwargs)
-        keys = None if kinds is None else self._keys(settings, kinds)
-        if keys is not None and keys not in self._warm_tried:
-            records = self._known_records(keys)
-            if records:  # nothing is remembered of calls that are refused, each with another text, say
-                self._warm_tried[keys] = records
-            for known in () if _is_dumping() else records:
-                added = self._add_record(known, settings, args, kwargs, spent)
-                if added is not None and self._matches(added, args, kwargs):
-                    self._finish(spent)
-                    return added
+        keys = self._records.keys(settings, recordable_kinds(args, kwargs))
+        records = () if keys is None else self._records.untried(keys)
+        for known in () if _is_dumping() else records:
+            added = self._add_record(known, settings, args, kwargs, spent)
+            if added is not None and self._matches(added, args, kwargs):
+                self._finish(spent)
+                return added
         for _ in range(_ATTEMPTS):
             index, record = self._capture(args, kwargs, settings, spent)
             if keys is not None and record is not None:
-                self._keep(keys, warm.with_record(self._warm_tried.get(keys, ()), record))
+                self._records.keep(keys, record)
             if unchanged(self._guards):
                 break
         self._finish(spent)
@@ -159,60 +161,27 @@ class Specialised(_rt.FunctionBase):
         annotated = self._is_annotated()
         captured, overlapping = self._captured(args, kwargs, settings, spent)
         sites = tuple(session.site_table(captured.program.sites))
-        record = self._record(captured, sites, overlapping)
+        record = record_of(self._fn, captured, sites, overlapping)
         value = self._built(captured, settings, spent)
         if record is not None:
             toolchain = _rt.toolchain_identity(settings.compiler, session.store())
             record = replace(record, entry=value.key, toolchain=toolchain)
         kinds = "annotations" if annotated else recordable_kinds(args, kwargs)
-        keys = None if kinds is None else self._keys(settings, kinds)
+        keys = self._records.keys(settings, kinds)
         if keys is not None and record is not None:
-            known = warm.from_json(session.store().read_warm(keys.record) or "")
-            if record not in known:
-                session.store().write_warm(keys.record, warm.to_json(warm.with_record(known, record)))
+            add_to_store(keys, record)
         self._finish(spent)
         return Artifact(value, sites)
-
-    def _keys(self, settings: BuildSettings, kinds: str) -> _Keys | None:
-        """What records of calls with such arguments are found by; None where the function cannot be recorded."""
-        options = self._options.text()
-        record = warm.record_key(self._fn, options, settings, kinds)
-        if record is None:
-            return None
-        return _Keys(record, carried.call_key(self._fn, options, settings, kinds) or "")
-
-    def _keep(self, keys: _Keys, records: tuple[warm.Record, ...]) -> None:
-        self._warm_tried[keys] = records
-        session.store().write_warm(keys.record, warm.to_json(records))
-
-    def _known_records(self, keys: _Keys) -> tuple[warm.Record, ...]:
-        """The records of the store and of a pickle."""
-        stored = warm.from_json(session.store().read_warm(keys.record) or "")
-        entries = {record.entry for record in stored}
-        brought = [each.record for each in self._carried if each.key == keys.call]
-        return (*stored, *(record for record in brought if record.entry not in entries))
 
     def _for_pickle(self) -> list[Carried]:
         """The records of the specialisations and their artifacts, those that another pickle brought among them."""
         with self._lock():
-            artifacts = {artifact.key: artifact for artifact in self._artifacts.values()}
-            own = [
-                Carried(keys.call, record, artifacts[record.entry])
-                for keys, records in self._warm_tried.items()
-                for record in records
-                if record.entry in artifacts
-            ]
-            return [*own, *carried.others(self._carried, own)]
+            return self._records.to_carry(self._artifacts.values())
 
     def _carry(self, brought: list[Carried]) -> None:
         """Takes up what a pickle brought along, for calls that find nothing in the store."""
         with self._lock():
-            known = self._for_pickle()
-            new = carried.others(brought, known)
-            self._carried = [*known, *new]
-            calls = {each.key for each in new}
-            for keys in [keys for keys in self._warm_tried if keys.call in calls]:
-                del self._warm_tried[keys]
+            self._records.carry(brought, self._artifacts.values())
 
     def _finish(self, spent: Spent) -> None:
         self._spent.add(spent)
@@ -256,11 +225,11 @@ class Specialised(_rt.FunctionBase):
                 for read in record.reads
                 for array in arrays_read(warm.find_place(self._fn, read.place), read.name)
             ]
-        value = session.store().get(record.entry) or self._carried_value(record.entry)
+        value = session.store().get(record.entry) or self._records.carried_value(record.entry)
         if value is None or value.unmet_needs():
             return None
         bound = bound_arguments(self._fn, args, kwargs)
-        if any(warm.value_text(bound[name]) != text for name, text in record.statics):
+        if any(value_text(bound[name]) != text for name, text in record.statics):
             return None
         sites = warm.sites_here(self._fn, record)
         kernel = session.load_kernel(value, sites)
@@ -268,36 +237,20 @@ class Specialised(_rt.FunctionBase):
         hidden = [variable(*place) for place in places]
         guards += [guard for place in places for guard in holder_guards(*place)]
         guards += default_guards(self._fn, [name for name, _ in record.statics])
-        self._guards = guards
-        index = self._add(
-            kernel,
-            globals_guard=guards,
+        use = _Use(
+            guards=guards,
             hidden=hidden,
             statics={name: bound[name] for name, _ in record.statics},
-            defaults=defaults_of(self._fn),
             overlap_only=record.overlap_only,
-            finish=assembler(record.structure),
-            positional_only=positional_only(self._fn),
+            structure=record.structure,
+            reads=[(each.name, each.text) for each in record.reads],
+            build=Build.current(self._options, settings).with_toolchain(record.toolchain),
         )
-        read = [(each.name, each.text) for each in record.reads]
-        build = Build.current(self._options, settings).with_toolchain(record.toolchain)
-        fixed = dict(record.statics)
-        self._remember(
-            index,
-            Artifact(value, sites),
-            kernel,
-            args,
-            kwargs,
-            fixed,
-            read,
-            hidden,
-            record.overlap_only,
-            build,
-        )
+        index = self._take(kernel, Artifact(value, sites), use, dict(record.statics), args, kwargs)
         spent.load += time.perf_counter() - start
         spent.hits += 1
         kernel._spent = spent.told()
-        return int(index)
+        return index
 
     def _same_toolchain(self, record: warm.Record, settings: BuildSettings) -> bool:
         """Whether this process's C++ compiler would build the same; one that travelled names none."""
@@ -305,9 +258,6 @@ class Specialised(_rt.FunctionBase):
             return True
         identity = _rt.toolchain_identity(settings.compiler, session.store())
         return identity in ("", record.toolchain)
-
-    def _carried_value(self, entry: str) -> Any:
-        return next((each.artifact._value for each in self._carried if each.record.entry == entry), None)
 
     def _captured(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: BuildSettings, spent: Spent
@@ -352,7 +302,7 @@ class Specialised(_rt.FunctionBase):
         captured, overlap_only = self._captured(args, kwargs, settings, spent)
         # Before the C++ compiler runs: another thread may give a variable another value meanwhile.
         sites = tuple(session.site_table(captured.program.sites))
-        record = self._record(captured, sites, overlap_only)
+        record = record_of(self._fn, captured, sites, overlap_only)
         reads = captured.globals_read
         guards = [guard for r in reads for guard in traced_guards(r.owner, r.name, r.value)]
         guards += [guard for info in captured.hidden for guard in holder_guards(*info.path)]
@@ -362,79 +312,59 @@ class Specialised(_rt.FunctionBase):
         guards += default_guards(self._fn, statics)
         value = self._built(captured, settings, spent)
         kernel = session.load_kernel(value, sites, spent)
-        self._guards = guards
-        hidden = [variable(*info.path) for info in captured.hidden]
-        index = int(
-            self._add(
-                kernel,
-                globals_guard=guards,
-                hidden=hidden,
-                statics=statics,
-                defaults=defaults_of(self._fn),
-                overlap_only=overlap_only,
-                finish=assembler(captured.structure),
-                positional_only=positional_only(self._fn),
-            )
-        )
         toolchain = _rt.toolchain_identity(settings.compiler, session.store())
         if record is not None:
             record = replace(record, entry=value.key, toolchain=toolchain)
-        read = (
-            [(each.name, each.text) for each in record.reads]
-            if record is not None
-            else [(each.name, reasons.text_of(each.value)) for each in captured.globals_read]
+        use = _Use(
+            guards=guards,
+            hidden=[variable(*info.path) for info in captured.hidden],
+            statics=statics,
+            overlap_only=overlap_only,
+            structure=captured.structure,
+            reads=(
+                [(each.name, each.text) for each in record.reads]
+                if record is not None
+                else [(each.name, reasons.text_of(each.value)) for each in captured.globals_read]
+            ),
+            build=Build.current(self._options, settings).with_toolchain(toolchain),
         )
-        build = Build.current(self._options, settings).with_toolchain(toolchain)
-        self._remember(
-            index, Artifact(value, sites), kernel, args, kwargs, statics, read, hidden, overlap_only, build
-        )
+        index = self._take(kernel, Artifact(value, sites), use, statics, args, kwargs)
         kernel._spent = spent.told()
         return index, record
 
-    def _record(
-        self, captured: Any, sites: tuple[tuple[str, str], ...], overlap_only: bool
-    ) -> warm.Record | None:
-        """The warm record of a specialisation, but for its entry and toolchain; None where something it read cannot be told
-        apart in a new process."""
-        if captured.watched:
-            return None
-        try:
-            reads = tuple(
-                warm.Read(warm.place_of(self._fn, r.owner), r.name, warm.value_text(r.value))
-                for r in captured.globals_read
-            )
-            hidden = tuple((warm.place_of(self._fn, info.path[0]), info.path[1]) for info in captured.hidden)
-            static = [info for info in captured.arguments if info.kind == "static"]
-            fixed = tuple((info.name, warm.value_text(info.static)) for info in static)
-        except warm.Unrecordable:
-            return None
-        may_fail = any(what for _, what in sites)  # errors of runs name lines
-        lines = warm.lines_of(self._fn, [r.value for r in captured.globals_read]) if may_fail else ""
-        file = self._fn.__code__.co_filename
-        return warm.Record("", reads, hidden, fixed, sites, "", overlap_only, captured.structure, file, lines)
-
-    def _remember(
+    def _take(
         self,
-        index: int,
-        artifact: Artifact,
         kernel: Kernel,
+        artifact: Artifact,
+        use: _Use,
+        statics: Mapping[str, Any],
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        statics: Mapping[str, Any],
-        reads: Iterable[tuple[str, str]],
-        hidden: Iterable[tuple[Any, Any]],
-        overlapping: bool,
-        build: Build,
-    ) -> None:
+    ) -> int:
+        """Adds a kernel for calls; `statics` are the values of static arguments or their texts, as reasons show them."""
+        self._guards = use.guards
+        index = int(
+            self._add(
+                kernel,
+                globals_guard=use.guards,
+                hidden=use.hidden,
+                statics=use.statics,
+                defaults=defaults_of(self._fn),
+                overlap_only=use.overlap_only,
+                finish=assembler(use.structure),
+                positional_only=positional_only(self._fn),
+            )
+        )
         kernel.artifact = artifact
         kernel._function, kernel._number = weakref.ref(self), index
         self._artifacts[index] = artifact
-        self._builds[index] = build
+        self._builds[index] = use.build
         call = argument_kinds(args, kwargs) or "its annotations"
         bound = {} if self._is_annotated() else bound_arguments(self._fn, args, kwargs)
         self._origins[index] = reasons.origin(
-            call, bound, statics, reads, hidden, overlapping, build, artifact
+            call, bound, statics, use.reads, use.hidden, use.overlap_only, use.build, artifact
         )
+        return index
 
     def _unload(self, kernel: Kernel, unload: Callable[[], bool]) -> bool:
         """Unload a specialisation and forget it, so that a call that needs it makes it again, from its record if it can."""
@@ -443,11 +373,8 @@ class Specialised(_rt.FunctionBase):
                 return unload()
             finally:
                 if kernel._number in self._artifacts and kernel not in self._specialisations():
-                    entry = self._artifacts.pop(kernel._number).key
+                    self._records.forget(self._artifacts.pop(kernel._number).key)
                     del self._builds[kernel._number], self._origins[kernel._number]
-                    for keys, records in [*self._warm_tried.items()]:
-                        if any(record.entry == entry for record in records):
-                            del self._warm_tried[keys]
 
     def _is_annotated(self) -> bool:
         known = self._annotated_here
@@ -463,19 +390,19 @@ class Specialised(_rt.FunctionBase):
             return next(iter(self._artifacts))
         spent = Spent()
         settings = BuildSettings.current(target or self._options.value("target"))
-        keys = self._keys(settings, "annotations")
-        records = self._known_records(keys) if keys is not None else ()
+        keys = self._records.keys(settings, "annotations")
+        records = self._records.known(keys) if keys is not None else ()
         for known in () if _is_dumping() else records:
             added = self._add_record(known, settings, (), {}, spent)
             if keys is not None and added is not None:
-                self._warm_tried[keys] = (known,)
+                self._records.note(keys, (known,))
                 self._annotated_record = known
                 self._finish(spent)
                 return added
         index, record = self._capture((), {}, settings, spent)
         self._annotated_record = record
         if keys is not None and record is not None:
-            self._keep(keys, warm.with_record(records, record))  # the others are another compiler's, say
+            self._records.keep(keys, record, records)  # the others are another compiler's, say
         self._finish(spent)
         return index
 

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from ferrule import warm
+from ferrule.values import read_path, snapshot
 
 _HEAP_TYPE = 1 << 9
-Guard = tuple[
-    Any, ...
-]  # (dict, cell or object with slots, key[, expected]); without `expected` the key must be missing
+# (dict, cell or object with slots, key[, expected]); without `expected` the key must be missing
+Guard = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class Content:
 
     def kept(self) -> Content:
         """The same with what the container holds now."""
-        return Content(warm.snapshot(self.content), self.fetched)
+        return Content(snapshot(self.content), self.fetched)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Content) and _same_content(self.content, other.content, self.fetched)
@@ -173,7 +172,7 @@ def attribute_guards(holder: Any, name: str, value: Any) -> list[Guard]:
 
 def _expected(value: Any) -> Any:
     """What to compare a value with: a copy of what a container holds, or the container itself where arrays are in it."""
-    return value if holds_array(value) else warm.snapshot(value)
+    return value if holds_array(value) else snapshot(value)
 
 
 def holds_array(value: Any) -> bool:
@@ -191,7 +190,7 @@ def arrays_in(value: Any) -> list[np.ndarray[Any, Any]]:
 def arrays_read(owner: Any, path: str) -> list[np.ndarray[Any, Any]]:
     """The arrays that a variable has; none where a dict lacks the name, as globals lack that of a builtin."""
     missing = type(owner) is dict and "." not in path and path not in owner
-    return [] if missing else arrays_in(warm.read_path(owner, path))
+    return [] if missing else arrays_in(read_path(owner, path))
 
 
 def _items(value: Any) -> Iterable[Any]:
@@ -218,7 +217,7 @@ def default_guards(fn: Callable[..., Any], static: Iterable[str]) -> list[Guard]
             live = Content(value, fetched=False)
             guards.append(({"content": live}, "content", live.kept()))
         elif isinstance(value, (list, dict, set)):
-            guards.append(({"content": value}, "content", warm.snapshot(value)))
+            guards.append(({"content": value}, "content", snapshot(value)))
         guards += function_guards(value)
     return guards
 
@@ -247,7 +246,7 @@ def guards_of(owner: Any, path: str) -> list[Guard]:
         return [(owner, path)]
     guards, holder, name = _holder_guards(owner, path)
     if holder is None:
-        value = warm.read_path(owner, name)
+        value = read_path(owner, name)
         return [*guards, (owner, name, _expected(value)), *function_guards(value)]
     value = getattr(holder, name)
     return [*guards, *attribute_guards(holder, name, value), *function_guards(value)]
@@ -266,7 +265,7 @@ def _holder_guards(owner: Any, path: str) -> tuple[list[Guard], Any, str]:
     guards: list[Guard] = []
     holder = None if type(owner) in (dict, types.CellType) else owner
     for part in rest:
-        value = warm.read_path(owner, part) if holder is None else getattr(holder, part)
+        value = read_path(owner, part) if holder is None else getattr(holder, part)
         guards += (
             [(owner, part, value)]
             if holder is None

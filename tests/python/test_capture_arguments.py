@@ -9,7 +9,7 @@ import pytest
 
 from ferrule import errors
 from ferrule.capture import Options, capture
-from ferrule.warm import value_text
+from ferrule.values import value_text
 
 
 def identity(x):

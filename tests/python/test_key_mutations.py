@@ -19,7 +19,9 @@ from mutants import mutants, same
 import ferrule as fr
 from ferrule import _compiler, _rt, carried, session, warm
 from ferrule.kinds import recordable_kinds
+from ferrule.records import record_of
 from ferrule.session import BuildSettings, Spent
+from ferrule.values import value_text
 from ferrule.variables import bound_arguments
 
 MAIN, HELPER = "mutant_main", "mutant_helper"
@@ -226,7 +228,7 @@ def compiled(program: Any) -> Compiled:
     binding = session.binding_text(None, program=captured.program.print())
     entry = _rt.digest_of([("source", emitted["source"]), ("binding", binding)])
     kinds = "annotations" if not sample else recordable_kinds(sample, {}) or ""
-    record = program._record(captured, (), overlapping)
+    record = record_of(fn, captured, (), overlapping)
     return Compiled(
         entry,
         None if record is None else dataclasses.replace(record, entry=entry),
@@ -248,7 +250,7 @@ def is_found(before: Compiled, now: Any) -> bool:
     if not warm.holds(now._fn, before.record):
         return False
     bound = bound_arguments(now._fn, () if now._is_annotated() else SAMPLE, {})
-    return all(warm.value_text(bound[name]) == text for name, text in before.record.statics)
+    return all(value_text(bound[name]) == text for name, text in before.record.statics)
 
 
 def _checked(load: Any, before: Compiled, what: str, main: str, helper: str) -> str:

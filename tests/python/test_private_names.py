@@ -16,7 +16,7 @@ import pytest
 
 import ferrule as fr
 from ferrule.capture.private_names import write_out
-from ferrule.warm import code_text
+from ferrule.values import code_text
 
 X = np.arange(1.0, 5.0)
 _C__outside = 3.0

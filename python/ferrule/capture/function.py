@@ -13,8 +13,8 @@ import numpy as np
 
 from ferrule import _compiler as ir
 from ferrule import errors as public
+from ferrule.values import snapshot
 from ferrule.variables import Content, holds_array, variable
-from ferrule.warm import snapshot
 
 from . import calls, dispatch, errors, methods
 from .decide import Eq, strongest

@@ -15,7 +15,7 @@ from types import CodeType, FunctionType
 from typing import Any
 from zipimport import zipimporter
 
-from ferrule.warm import code_text
+from ferrule.values import code_text
 
 Definition = ast.FunctionDef | ast.Lambda
 

@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from ferrule.values import snapshot
 from ferrule.variables import class_dict, find, missing
-from ferrule.warm import snapshot
 
 from . import errors
 from .containers import _content, _refill, _same

@@ -15,7 +15,7 @@ import numpy as np
 
 from ferrule import _compiler as ir
 from ferrule import errors as public
-from ferrule.warm import qualified
+from ferrule.values import qualified
 
 from . import constants
 from .operands import MAX_RANK, check_dtype
