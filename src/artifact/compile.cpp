@@ -137,7 +137,7 @@ Artifact compile_source_to_entry(const SourceUnit& unit, const Toolchain& toolch
   own.key = digest_of(ingredients);
   const auto make = [&] {
     if (std::optional<Entry> entry = store.lookup(own.key)) return Artifact(*entry, true);
-    Store::Lock lock = store.lock(own.key, options.watch);
+    StoreLock lock = store.lock(own.key, options.watch);
     if (std::optional<Entry> entry = store.lookup(own.key)) return Artifact(*entry, true);
     Entry made = build_entry(unit, toolchain, target, options, ingredients, store);
     own.compiles = std::max(1, static_cast<int>(target.levels.size()));

@@ -1,15 +1,11 @@
 #include "artifact/store.h"
 
 #include <fmt/format.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <ctime>
-#include <system_error>
 #include <thread>
 
 #include "artifact/store_root.h"
@@ -20,9 +16,6 @@
 namespace ferrule {
 namespace {
 
-using std::chrono::milliseconds;
-using Clock = std::chrono::steady_clock;
-
 // Network file systems give these for moments after another host's rename.
 bool is_passing(int error) { return error == ESTALE || error == EBUSY || error == EAGAIN; }
 
@@ -32,7 +25,7 @@ int retried(Action action) {
   int error = action();
   for (int wait : {5, 20, 75, 400}) {
     if (!is_passing(error)) break;
-    std::this_thread::sleep_for(milliseconds(wait));
+    std::this_thread::sleep_for(std::chrono::milliseconds(wait));
     error = action();
   }
   return error;
@@ -46,165 +39,18 @@ FileSystem& system_files() {
 
 constexpr int64_t kStampAge = 3600;
 
-// One attempt after another to take a lock, in a thread of its own: on some network file systems even an attempt that
-// shall not wait never returns, and then only the thread is lost.
-struct LockAttempts {
-  FileSystem& files;
-  const std::string path, entry;
-  const Clock::time_point end;
-  std::mutex mutex;
-  std::condition_variable changed;
-  int answers = 0;
-  bool done = false, given_up = false;
-  UniqueFd fd = UniqueFd();
-
-  void run() {
-    for (int wait = 1;; wait = std::min(2 * wait, 50)) {
-      UniqueFd lock;
-      const int error = files.try_lock(path, &lock);
-      FileStatus status;
-      const bool busy = error == EWOULDBLOCK || error == EINTR;  // else held, or locks do not work here
-      const bool over = !busy || files.status(entry, &status) == 0 || Clock::now() > end;
-      {
-        std::lock_guard guard(mutex);
-        ++answers;
-        if (given_up) {
-          files.unlock(&lock);
-          return;
-        }
-        if (over) {
-          fd = std::move(lock);
-          done = true;
-        }
-      }
-      changed.notify_all();
-      if (over) return;
-      std::this_thread::sleep_for(milliseconds(wait));
-    }
-  }
-
-  // False where an attempt has not returned for `answer_s`. What `watch` throws is thrown on.
-  bool wait(double answer_s, const std::function<void()>& watch) {
-    std::unique_lock guard(mutex);
-    int seen = answers;
-    Clock::time_point answered = Clock::now();
-    while (!done) {
-      changed.wait_for(guard, milliseconds(50), [&] { return done || answers != seen; });
-      if (answers != seen) {
-        seen = answers;
-        answered = Clock::now();
-      } else if (Clock::now() - answered > std::chrono::duration<double>(answer_s)) {
-        given_up = true;
-        return false;
-      }
-      if (!watch || done) continue;
-      guard.unlock();
-      try {
-        watch();
-      } catch (...) {
-        guard.lock();
-        given_up = true;
-        if (done) files.unlock(&fd);  // closing it is not enough where a child has it, too
-        throw;
-      }
-      guard.lock();
-    }
-    return true;
-  }
-};
-
 void require_key(const std::string& key) {
   if (!is_sha256_hex(key)) {
     throw user_error(fmt::format("'{}' is not a key; a key has 64 lower-case hexadecimal digits.", key));
   }
 }
 
-// With a slash behind it a symbolic link would be followed unseen.
-std::string without_trailing_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
 }  // namespace
 
 Store::Store(std::string root, StoreOptions options)
-    : root_(without_trailing_slashes(std::move(root))),
-      options_(std::move(options)),
-      files_(options_.files ? *options_.files : system_files()) {
-  if (!root_.empty() && root_[0] != '/') {
-    throw user_error(
-        fmt::format("The cache folder '{}' is not an absolute path; give one that begins with '/'.", root_));
-  }
-  std::string reason = root_.empty() ? "none of FERRULE_CACHE_DIR, XDG_CACHE_HOME and HOME is an absolute path"
-                                     : distrust_of(root_, options_.read_only, files_);
-  root_trusted_ = reason.empty();
-  if (!root_trusted_) fall_back(reason);
-}
-
-Store::~Store() {
-  if (!private_root_.empty() && private_owner_ == getpid()) files_.remove_tree(private_root_);
-}
-
-std::string Store::make_private_root() {
-  std::string path;
-  if (files_.make_private_folder(temporary_root(), "ferrule-cache-", &path) != 0) return "";
-  private_root_ = path;
-  private_owner_ = getpid();
-  return make_layout(path, files_) == 0 ? path : "";
-}
-
-// Called with the mutex held, or from the constructor.
-std::string Store::fall_back(const std::string& reason) {
-  decided_ = fell_back_ = true;
-  write_root_ = options_.read_only ? "" : make_private_root();
-  const std::string folder =
-      root_.empty() ? "No cache folder is known" : fmt::format("The cache folder '{}' is not used", root_);
-  if (options_.read_only) {
-    warnings_.push_back(fmt::format("The read-only cache folder '{}' is not used: {}.", root_, reason));
-    return "";
-  }
-  const std::string instead = write_root_.empty()
-                                  ? std::string("nothing is kept between calls")
-                                  : fmt::format("a private folder '{}' serves this process", write_root_);
-  warnings_.push_back(
-      fmt::format("{}: {}; {}. Set FERRULE_CACHE_DIR to a folder of your own.", folder, reason, instead));
-  return write_root_;
-}
-
-std::vector<std::string> Store::readable_roots() {
-  std::lock_guard guard(mutex_);
-  std::vector<std::string> roots;
-  if (root_trusted_) roots.push_back(root_);
-  if (!private_root_.empty()) roots.push_back(private_root_);
-  return roots;
-}
-
-std::string Store::writable_root() {
-  if (options_.read_only) return "";
-  std::lock_guard guard(mutex_);
-  if (decided_) return write_root_;
-  int error = make_layout(root_, files_);
-  if (error != 0) return fall_back(errno_text(error));
-  // Once more: somebody may have put another folder there meanwhile.
-  if (std::string reason = distrust_of(root_, false, files_); !reason.empty()) {
-    root_trusted_ = false;
-    return fall_back(reason);
-  }
-  decided_ = true;
-  write_root_ = root_;
-  sweep_staging(root_, files_);
-  return write_root_;
-}
-
-bool Store::degrade(const std::string& root, int error) {
-  std::lock_guard guard(mutex_);
-  if (write_root_ != root) return !write_root_.empty();
-  if (fell_back_) {
-    write_root_.clear();
-    return false;
-  }
-  return !fall_back(errno_text(error)).empty();
-}
+    : options_(std::move(options)),
+      files_(options_.files ? *options_.files : system_files()),
+      roots_(std::move(root), options_.read_only, files_) {}
 
 std::optional<Entry> Store::read_from(const std::string& root, const std::string& key) {
   const std::string path = entry_path(root, key);
@@ -258,7 +104,7 @@ void Store::keep_under_cap(const std::string& root, const Entry& published) {
 
 std::optional<Entry> Store::lookup_here(const std::string& key) {
   require_key(key);
-  for (const std::string& root : readable_roots()) {
+  for (const std::string& root : roots_.readable()) {
     if (std::optional<Entry> entry = read_from(root, key)) return entry;
   }
   return std::nullopt;
@@ -280,7 +126,7 @@ std::optional<Entry> Store::publish(const Entry& entry) {
   require_key(entry.key);
   std::optional<Entry> found;
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const std::string root = writable_root();
+    const std::string root = roots_.writable();
     if (root.empty()) return std::nullopt;
     int error = publish_in(root, entry, &found);
     if (error == 0) {
@@ -289,7 +135,7 @@ std::optional<Entry> Store::publish(const Entry& entry) {
     }
     // A winner that cannot be seen yet is no fault of the root.
     if (is_passing(error) || error == ENOENT || error == EEXIST || error == ENOTEMPTY) return std::nullopt;
-    if (!degrade(root, error)) return std::nullopt;
+    if (!roots_.degrade(root, error)) return std::nullopt;
   }
   return std::nullopt;
 }
@@ -338,7 +184,7 @@ int Store::move_into_place(const std::string& root, const std::string& staging, 
 
 std::optional<std::string> Store::read_warm(const std::string& key) {
   require_key(key);
-  for (const std::string& root : readable_roots()) {
+  for (const std::string& root : roots_.readable()) {
     std::string text;
     if (retried([&] { return files_.read_file(warm_path(root, key), &text); }) != 0) continue;
     if (std::optional<std::string> record = record_in(text)) {
@@ -356,11 +202,11 @@ bool Store::write_warm(const std::string& key, const std::string& json) {
   require_key(key);
   const std::string text = framed_record(json);
   for (int attempt = 0; attempt < 2; ++attempt) {
-    const std::string root = writable_root();
+    const std::string root = roots_.writable();
     if (root.empty()) return false;
     int error = write_warm_in(root, key, text);
     if (error == 0) return true;
-    if (is_passing(error) || !degrade(root, error)) return false;
+    if (is_passing(error) || !roots_.degrade(root, error)) return false;
   }
   return false;
 }
@@ -376,7 +222,7 @@ int Store::write_warm_in(const std::string& root, const std::string& key, const 
 
 std::vector<StoredEntry> Store::entries() {
   std::vector<StoredEntry> out;
-  for (const std::string& root : readable_roots()) {
+  for (const std::string& root : roots_.readable()) {
     for (StoredEntry& entry : list_entries(root, files_)) out.push_back(std::move(entry));
   }
   return out;
@@ -384,7 +230,7 @@ std::vector<StoredEntry> Store::entries() {
 
 std::vector<std::string> Store::warm_keys() {
   std::vector<std::string> keys;
-  for (const std::string& root : readable_roots()) {
+  for (const std::string& root : roots_.readable()) {
     std::vector<std::string> names;
     files_.list(root + "/v1/warm", &names);
     for (const std::string& name : names) {
@@ -396,9 +242,9 @@ std::vector<std::string> Store::warm_keys() {
 
 Verification Store::verify(bool repair) {
   Verification out;
-  const std::string reason = root_.empty() ? "" : distrust_of(root_, options_.read_only, files_);
-  if (!reason.empty()) out.findings.push_back({"untrusted", root_, reason});
-  for (const std::string& root : readable_roots()) {
+  const std::string reason = root().empty() ? "" : distrust_of(root(), options_.read_only, files_);
+  if (!reason.empty()) out.findings.push_back({"untrusted", root(), reason});
+  for (const std::string& root : roots_.readable()) {
     Verification of_root = verify_root(root, files_, repair && !options_.read_only);
     out.entries += of_root.entries;
     out.records += of_root.records;
@@ -410,7 +256,7 @@ Verification Store::verify(bool repair) {
 Pruned Store::prune(const PruneLimits& limits) {
   Pruned out;
   if (options_.read_only) return out;
-  for (const std::string& root : readable_roots()) {
+  for (const std::string& root : roots_.readable()) {
     Pruned of_root = prune_root(root, files_, limits);
     remove_idle_locks(root, files_);
     out.entries += of_root.entries;
@@ -426,31 +272,27 @@ ProbeCache Store::probes() {
           .write = [this](const std::string& key, const std::string& value) { write_warm(key, value); }};
 }
 
-Store::Lock Store::lock(const std::string& key, const std::function<void()>& watch) {
+StoreLock Store::lock(const std::string& key, const std::function<void()>& watch) {
   require_key(key);
   UniqueFd fd;
-  const std::string root = writable_root();
-  if (root.empty()) return Lock(&files_, std::move(fd));
+  const std::string root = roots_.writable();
+  if (root.empty()) return StoreLock(&files_, std::move(fd));
   {
     std::lock_guard guard(mutex_);
-    if (!locks_work_) return Lock(&files_, std::move(fd));
+    if (!locks_work_) return StoreLock(&files_, std::move(fd));
   }
-  const Clock::time_point end = Clock::now() + milliseconds(static_cast<int64_t>(options_.lock_timeout_s * 1000));
-  std::shared_ptr<LockAttempts> attempts(
-      new LockAttempts{.files = files_, .path = lock_path(root, key), .entry = entry_path(root, key), .end = end});
-  try {
-    std::thread([attempts] { attempts->run(); }).detach();
-  } catch (const std::system_error&) {
-    return Lock(&files_, std::move(fd));  // no thread to be had: the lock only saves work
-  }
-  if (attempts->wait(options_.lock_answer_s, watch)) return Lock(&files_, std::move(attempts->fd));
+  const LockRequest request{.path = lock_path(root, key),
+                            .entry = entry_path(root, key),
+                            .timeout_s = options_.lock_timeout_s,
+                            .answer_s = options_.lock_answer_s};
+  if (take_lock(files_, request, watch, &fd)) return StoreLock(&files_, std::move(fd));
   std::lock_guard guard(mutex_);
   locks_work_ = false;
-  return Lock(&files_, std::move(fd));
+  return StoreLock(&files_, std::move(fd));
 }
 
 std::string Store::work_folder() {
-  const std::string root = writable_root();
+  const std::string root = roots_.writable();
   if (root.empty()) return "";
   FileStatus status;
   const std::string folder = staging_root(root);
@@ -468,11 +310,7 @@ bool Store::has_room() {
 }
 
 std::vector<std::string> Store::take_warnings() {
-  std::vector<std::string> out;
-  {
-    std::lock_guard guard(mutex_);
-    out = std::exchange(warnings_, {});
-  }
+  std::vector<std::string> out = roots_.take_warnings();
   for (const std::shared_ptr<Store>& level : options_.levels) {
     for (std::string& warning : level->take_warnings()) out.push_back(std::move(warning));
   }

@@ -14,8 +14,10 @@
 #include "artifact/file_system.h"
 #include "artifact/key.h"
 #include "artifact/manifest.h"
+#include "artifact/root_choice.h"
 #include "artifact/single_flight.h"
 #include "artifact/store_content.h"
+#include "artifact/store_lock.h"
 #include "build/probe.h"
 
 namespace ferrule {
@@ -34,11 +36,10 @@ class Store {
  public:
   // `root` must be absolute; empty means that there is no folder to use. Nothing is written before it must be.
   explicit Store(std::string root, StoreOptions options = {});
-  ~Store();
   Store(const Store&) = delete;
 
   // The root as it was given.
-  const std::string& root() const { return root_; }
+  const std::string& root() const { return roots_.given(); }
 
   // The verified entry, from this store or then from its levels. A damaged entry is moved aside and a miss.
   std::optional<Entry> lookup(const std::string& key);
@@ -65,22 +66,9 @@ class Store {
   // Answers of the compiler, kept as warm records.
   ProbeCache probes();
 
-  // Advisory, to save double work only: held until destroyed, or held in name only where locks do not work or another
-  // holder exceeds the time limit.
-  class Lock {
-   public:
-    Lock(FileSystem* files, UniqueFd fd) : files_(files), fd_(std::move(fd)) {}
-    Lock(Lock&&) = default;
-    ~Lock() { files_->unlock(&fd_); }
-    bool held() const { return static_cast<bool>(fd_); }
-
-   private:
-    FileSystem* files_;
-    UniqueFd fd_;
-  };
   // Waits until the lock is free, an entry appears under the key, or the limit has passed; `watch` is called meanwhile,
   // and what it throws ends the wait.
-  Lock lock(const std::string& key, const std::function<void()>& watch = {});
+  StoreLock lock(const std::string& key, const std::function<void()>& watch = {});
 
   // An existing folder for temporary files of a build; empty: none in this store.
   std::string work_folder();
@@ -94,13 +82,6 @@ class Store {
   SingleFlight<Artifact>& flights() { return flights_; }
 
  private:
-  std::vector<std::string> readable_roots();
-  // The root that takes new files, made on first use: root_, or a private temporary one after a warning; else empty.
-  std::string writable_root();
-  std::string fall_back(const std::string& reason);
-  std::string make_private_root();
-  // After `error` at a write in `root`: true iff another root is there to try now.
-  bool degrade(const std::string& root, int error);
   std::optional<Entry> read_from(const std::string& root, const std::string& key);
   // 0 where `found` is what readers now see, else an errno value.
   int publish_in(const std::string& root, const Entry& entry, std::optional<Entry>* found);
@@ -111,22 +92,15 @@ class Store {
                       std::optional<Entry>* found);
   int write_warm_in(const std::string& root, const std::string& key, const std::string& text);
 
-  const std::string root_;
   const StoreOptions options_;
   FileSystem& files_;
+  RootChoice roots_;
   HeaderDigests headers_;
   SingleFlight<Artifact> flights_;
 
-  std::mutex mutex_;           // guards what follows
-  bool root_trusted_ = false;  // root_ may be read
-  bool decided_ = false;       // write_root_ is known
-  bool fell_back_ = false;     // a warning was given; write_root_ is private or empty
-  std::string write_root_;
+  std::mutex mutex_;  // guards what follows
   bool locks_work_ = true;
   int64_t unseen_bytes_ = -1;  // may still be published before the cap is looked after again; negative: now
-  std::string private_root_;   // removed at the end by the process that made it
-  int private_owner_ = 0;
-  std::vector<std::string> warnings_;
 };
 
 }  // namespace ferrule

@@ -158,7 +158,7 @@ TEST_F(ContentTest, PruneTakesWarmRecordsAndIdleLocksToo) {
   Store store(root(), {.lock_timeout_s = 0.05});
   ASSERT_TRUE(store.write_warm(sha256_hex("w"), "{}"));
   store.lock(sha256_hex("idle"));
-  Store::Lock held = store.lock(sha256_hex("held"));
+  StoreLock held = store.lock(sha256_hex("held"));
   EXPECT_EQ(store.prune({.max_bytes = 0}).records, 1);
   EXPECT_FALSE(store.read_warm(sha256_hex("w")));
   EXPECT_EQ(names_in(root() + "/v1/locks"), std::vector<std::string>{sha256_hex("held") + ".lock"});

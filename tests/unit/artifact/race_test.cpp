@@ -101,7 +101,7 @@ TEST_F(RaceTest, ALockDiesWithItsHolder) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
   pid_t child = start([&]() -> bool {
-    Store::Lock lock = Store(root).lock(key);
+    StoreLock lock = Store(root).lock(key);
     char byte = lock.held() ? 'y' : 'n';
     if (write(ready[1], &byte, 1) != 1) return false;
     for (;;) pause();

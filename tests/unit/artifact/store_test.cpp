@@ -368,7 +368,7 @@ TEST_F(StoreTest, LocksExcludeAndGiveUp) {
   const std::string key = sha256_hex("key");
   Store store(root(), {.lock_timeout_s = 0.05});
   {
-    Store::Lock first = store.lock(key);
+    StoreLock first = store.lock(key);
     EXPECT_TRUE(first.held());
     EXPECT_FALSE(store.lock(key).held()) << "after the time limit";
     EXPECT_TRUE(store.lock(sha256_hex("other")).held());
@@ -556,7 +556,7 @@ TEST_F(StoreTest, TheCapHoldsAndSparesTheNewest) {
 TEST_F(StoreTest, AWaiterGoesOnAsSoonAsTheEntryIsThere) {
   Entry made = made_up_entry("a");
   Store store(root());
-  Store::Lock held = store.lock(made.key);
+  StoreLock held = store.lock(made.key);
   std::thread waiter([&] { EXPECT_FALSE(store.lock(made.key).held()); });
   EXPECT_TRUE(store.publish(made));
   waiter.join();
