@@ -49,9 +49,6 @@ class Passes {
     return run(stage, [&] { return fn(std::move(in)); }, print, verify);
   }
 
-  // Time spent outside a stage function, such as in the compiler process.
-  void add_time(std::string stage, double seconds) { times_.push_back({std::move(stage), seconds}); }
-
   const std::vector<StageTime>& times() const { return times_; }
   // Output of the stages that ran, in order, if keep_text.
   const std::vector<std::pair<std::string, std::string>>& text() const { return text_; }

@@ -169,15 +169,4 @@ void OldValues::apply(Nest& nest) const {
   for (size_t k = 0; k < nest.axes.size(); ++k) nest.axes[k].descending = descending_[k];
 }
 
-std::optional<Nest> ordered_for_old_values(Nest nest, const Aliases& aliases, Facts& facts) {
-  OldValues order(nest, aliases, facts);
-  std::vector<Access> loads;
-  for (const Instr& instr : nest.body) {
-    if (instr.code == Code::Load) loads.push_back(instr.access);
-  }
-  if (!order.accept(loads)) return std::nullopt;
-  order.apply(nest);
-  return nest;
-}
-
 }  // namespace ferrule::loops

@@ -20,9 +20,10 @@ class OldValues {
   // `facts` hold where the nest stands; nest, aliases and facts outlive this object.
   OldValues(const Nest& nest, const Aliases& aliases, Facts& facts);
   // Whether some order of the iterations lets these loads, and all that were accepted before, see what memory held
-  // before the nest began. Where not, nothing is added.
+  // before the nest began. Where not, nothing is added: what reads them needs memory of its own.
   bool accept(const std::vector<Access>& loads);
-  // Gives the nest that order and the directions of its axes.
+  // Gives the nest that order and the directions of its axes: Free where no iteration writes what another one reads,
+  // else Sequential.
   void apply(Nest& nest) const;
 
  private:
@@ -37,11 +38,6 @@ class OldValues {
   Distances open_;  // those that are not zero everywhere
   std::vector<bool> descending_;
 };
-
-// The nest with an order in which every load sees what memory held before the nest began: Free where no iteration
-// writes what another one reads, Sequential with chosen directions where all distances agree. nullopt where no such
-// order is known; the right-hand side then needs memory of its own. `facts` hold where the nest stands.
-std::optional<Nest> ordered_for_old_values(Nest nest, const Aliases& aliases, Facts& facts);
 
 // Whether two accesses in iterations of the same axes never touch the same element.
 bool never_meet(const Access& a, const Access& b, const std::vector<Axis>& axes, Facts& facts);

@@ -29,12 +29,14 @@ struct Fixture {
     const Aliases aliases(loops);
     Facts facts(&loops.symbols);
     NestBuilder body(&aliases);
-    body.store({.buffer = 0, .index = std::move(store)},
-               body.load({.buffer = from, .index = std::move(load)}, DType::F64));
-    return ordered_for_old_values(
-        {.axes = {{.variable = *i.as_symbol(), .extent = n}, {.variable = *j.as_symbol(), .extent = m}},
-         .body = body.finish()},
-        aliases, facts);
+    const Access access{.buffer = from, .index = std::move(load)};
+    body.store({.buffer = 0, .index = std::move(store)}, body.load(access, DType::F64));
+    Nest nest{.axes = {{.variable = *i.as_symbol(), .extent = n}, {.variable = *j.as_symbol(), .extent = m}},
+              .body = body.finish()};
+    OldValues order(nest, aliases, facts);
+    if (!order.accept({access})) return std::nullopt;
+    order.apply(nest);
+    return nest;
   }
 };
 
