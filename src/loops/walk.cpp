@@ -124,6 +124,19 @@ void for_each_stmt(const Block& block, const std::function<void(const Stmt&)>& v
   }
 }
 
+void for_each_block(Stmt& stmt, const std::function<void(Block&)>& visit) {
+  if (For* loop = std::get_if<For>(&stmt.node)) visit(loop->body);
+  if (While* loop = std::get_if<While>(&stmt.node)) visit(loop->test), visit(loop->body);
+  if (If* branch = std::get_if<If>(&stmt.node)) visit(branch->then_block), visit(branch->else_block);
+}
+
+void for_each_nest(Block& block, const std::function<void(Nest&)>& visit) {
+  for (Stmt& stmt : block) {
+    for_each_block(stmt, [&](Block& inner) { for_each_nest(inner, visit); });
+    if (Nest* nest = std::get_if<Nest>(&stmt.node)) visit(*nest);
+  }
+}
+
 bool defines(const Stmt& stmt, SymbolId symbol) {
   bool found = false;
   Block one{stmt};

@@ -39,6 +39,11 @@ void for_each_access(Nest& nest, const std::function<void(Access&, bool)>& visit
 // Calls for every statement, outer before inner.
 void for_each_stmt(const Block& block, const std::function<void(const Stmt&)>& visit);
 
+// Calls for every block that stands directly in the statement, in program order.
+void for_each_block(Stmt& stmt, const std::function<void(Block&)>& visit);
+// Calls for every nest of the block and of the blocks in it.
+void for_each_nest(Block& block, const std::function<void(Nest&)>& visit);
+
 // Whether the statement may change the value of a symbol (a Define or a For within).
 bool defines(const Stmt& stmt, SymbolId symbol);
 // Every expression's symbols in a nest, less its own axes.

@@ -276,13 +276,8 @@ void Lowering::drop_unused_pointers() {
       } else if (auto* make = std::get_if<loops::Make>(&stmt.node)) {
         std::erase_if(make->avoid, [&](BufferId pointer) { return !used[pointer]; });
         out_.buffers[make->buffer].slots = int(make->avoid.size()) + 1;
-      } else if (auto* loop = std::get_if<loops::For>(&stmt.node)) {
-        self(self, loop->body);
-      } else if (auto* repeat = std::get_if<loops::While>(&stmt.node)) {
-        self(self, repeat->test), self(self, repeat->body);
-      } else if (auto* branch = std::get_if<loops::If>(&stmt.node)) {
-        self(self, branch->then_block), self(self, branch->else_block);
       }
+      for_each_block(stmt, [&](loops::Block& inner) { self(self, inner); });
     }
     std::erase_if(block, [](const loops::Stmt& stmt) {
       const auto* all = std::get_if<loops::BindAll>(&stmt.node);

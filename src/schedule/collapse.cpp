@@ -10,20 +10,11 @@ class Collapser {
   explicit Collapser(Loops loops) : loops_(std::move(loops)) {}
 
   Loops run() {
-    visit(loops_.body);
+    for_each_nest(loops_.body, [&](Nest& nest) { visit(nest); });
     return std::move(loops_);
   }
 
  private:
-  void visit(Block& block) {
-    for (Stmt& stmt : block) {
-      if (For* loop = std::get_if<For>(&stmt.node)) visit(loop->body);
-      if (While* loop = std::get_if<While>(&stmt.node)) visit(loop->test), visit(loop->body);
-      if (If* branch = std::get_if<If>(&stmt.node)) visit(branch->then_block), visit(branch->else_block);
-      if (Nest* nest = std::get_if<Nest>(&stmt.node)) visit(*nest);
-    }
-  }
-
   bool can_merge(const Nest& nest, const Axis& outer, const Axis& inner) const {
     if (outer.kind != inner.kind || outer.descending != inner.descending) return false;
     for (const Instr& instr : nest.body) {

@@ -101,16 +101,9 @@ class Inliner {
         const BufferId made = made_by(*nest);
         if (made != kNone) producers_[made] = {path, number_, nest};
       }
-      visit_blocks(block[at], [&](Block& inner) { collect(inner, path, &block[at]); });
+      for_each_block(block[at], [&](Block& inner) { collect(inner, path, &block[at]); });
       path.pop_back();
     }
-  }
-
-  template <class Visit>
-  static void visit_blocks(Stmt& stmt, Visit visit) {
-    if (For* loop = std::get_if<For>(&stmt.node)) visit(loop->body);
-    if (While* loop = std::get_if<While>(&stmt.node)) visit(loop->test), visit(loop->body);
-    if (If* branch = std::get_if<If>(&stmt.node)) visit(branch->then_block), visit(branch->else_block);
   }
 
   // Consumers from the last to the first, so that a producer meets all that was already merged.
@@ -136,7 +129,7 @@ class Inliner {
             facts_.pop();
           }
         } else {
-          visit_blocks(stmt, [&](Block& inner) { process(inner, path, &stmt); });
+          for_each_block(stmt, [&](Block& inner) { process(inner, path, &stmt); });
         }
         facts_.pop();
       }
@@ -291,7 +284,7 @@ class Inliner {
   // Statements without effect: emptied nests, memory made for nothing.
   void sweep(Block& block, const std::set<BufferId>& used) {
     for (Stmt& stmt : block) {
-      visit_blocks(stmt, [&](Block& inner) { sweep(inner, used); });
+      for_each_block(stmt, [&](Block& inner) { sweep(inner, used); });
     }
     std::erase_if(block, [&](const Stmt& stmt) {
       if (const Nest* nest = std::get_if<Nest>(&stmt.node)) return nest->body.empty() && nest->reductions.empty();

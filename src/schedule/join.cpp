@@ -27,9 +27,7 @@ class Joiner {
   void visit(Block& block) {
     Block kept;
     for (Stmt& stmt : block) {
-      if (For* loop = std::get_if<For>(&stmt.node)) visit(loop->body);
-      if (While* loop = std::get_if<While>(&stmt.node)) visit(loop->test), visit(loop->body);
-      if (If* branch = std::get_if<If>(&stmt.node)) visit(branch->then_block), visit(branch->else_block);
+      for_each_block(stmt, [&](Block& inner) { visit(inner); });
       const Nest* nest = std::get_if<Nest>(&stmt.node);
       if (nest == nullptr || !join_into(kept, *nest)) kept.push_back(std::move(stmt));
     }
@@ -118,10 +116,7 @@ class Joiner {
 
   void drop_stores(Block& block, const std::vector<bool>& read) {
     for (Stmt& stmt : block) {
-      if (For* loop = std::get_if<For>(&stmt.node)) drop_stores(loop->body, read);
-      if (While* loop = std::get_if<While>(&stmt.node)) drop_stores(loop->test, read), drop_stores(loop->body, read);
-      if (If* branch = std::get_if<If>(&stmt.node))
-        drop_stores(branch->then_block, read), drop_stores(branch->else_block, read);
+      for_each_block(stmt, [&](Block& inner) { drop_stores(inner, read); });
       Nest* nest = std::get_if<Nest>(&stmt.node);
       if (nest == nullptr || !nest->reductions.empty()) continue;
       const size_t count = nest->body.size();

@@ -17,20 +17,11 @@ class Orderer {
   explicit Orderer(Loops loops) : loops_(std::move(loops)), typical_(loops_.symbols.size(), 1) {}
 
   Loops run() {
-    visit(loops_.body);
+    for_each_nest(loops_.body, [&](Nest& nest) { visit(nest); });
     return std::move(loops_);
   }
 
  private:
-  void visit(Block& block) {
-    for (Stmt& stmt : block) {
-      if (For* loop = std::get_if<For>(&stmt.node)) visit(loop->body);
-      if (While* loop = std::get_if<While>(&stmt.node)) visit(loop->test), visit(loop->body);
-      if (If* branch = std::get_if<If>(&stmt.node)) visit(branch->then_block), visit(branch->else_block);
-      if (Nest* nest = std::get_if<Nest>(&stmt.node)) visit(*nest);
-    }
-  }
-
   // Elements by which memory moves along the axis, stores twice.
   double movement(const Nest& nest, const Axis& axis) const {
     double total = 0;

@@ -228,14 +228,7 @@ void remove_makes(const Loops& loops, Block& block) {
     const Buffer& buffer = loops.buffers[make->buffer];
     return buffer.slots == 1 && buffer.place != Place::Dynamic && buffer.place != Place::Scratch;
   });
-  for (Stmt& stmt : block) {
-    if (For* loop = std::get_if<For>(&stmt.node)) remove_makes(loops, loop->body);
-    if (While* loop = std::get_if<While>(&stmt.node)) remove_makes(loops, loop->test), remove_makes(loops, loop->body);
-    if (If* branch = std::get_if<If>(&stmt.node)) {
-      remove_makes(loops, branch->then_block);
-      remove_makes(loops, branch->else_block);
-    }
-  }
+  for (Stmt& stmt : block) for_each_block(stmt, [&](Block& inner) { remove_makes(loops, inner); });
 }
 
 }  // namespace
