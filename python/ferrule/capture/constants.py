@@ -107,17 +107,10 @@ class _Literal(Storage):
 
     def make_buffer(self) -> None:
         """Copies the constant before the first write."""
-        trace = Trace.current()
         if self.original is None:
             return
-        if self.region != trace.region:
-            trace.retrace_with_buffer(self)
-        kind = trace.builder.type(self.root)
-        view = trace.builder.alloc(self.name, kind.dtype, kind.shape)
-        trace.builder.store(view, self.root)
-        self.root = view
+        self._move_to_memory(Trace.current())
         self.original = None
-        self.version += 1
 
 
 def _constant(real: np.ndarray[Any, Any], name: str) -> int:

@@ -9,9 +9,9 @@ import numpy as np
 
 from ferrule import _compiler as ir
 
-from .elementwise import apply, cast, require
+from .elementwise import apply, cast
 from .operands import as_array
-from .reductions import count_nonzero, of_scalar, reduce
+from .reductions import count_nonzero, of_scalar, reduce, require_all
 from .shaping import broadcast_to, normalize_axes
 from .tracers import Array, make_int, unsupported
 from .ufuncs import write_out
@@ -143,10 +143,8 @@ def average(
     if not isinstance(weights, Array) or weights.ndim != a.ndim:
         raise unsupported("weights of another rank than the array in 'average'")
     scale = reduce("sum", weights, axis, keepdims=keepdims)
-    fine = apply("not_equal", (scale, 0))
-    if isinstance(fine, Array):
-        fine = reduce("all", fine)
-    require(fine, "Weights sum to zero, can't be normalized", ir.ErrorCode.ZERO_DIVISION)
+    message = "Weights sum to zero, can't be normalized"
+    require_all(apply("not_equal", (scale, 0)), message, ir.ErrorCode.ZERO_DIVISION)
     total = reduce("sum", apply("multiply", (a, weights)), axis, keepdims=keepdims)
     return apply("divide", (total, scale))
 

@@ -10,7 +10,7 @@ from ferrule import _compiler as ir
 
 from . import errors
 from .decide import decide, holds
-from .elementwise import apply, cast, is_real, require
+from .elementwise import apply, cast, is_real
 from .operands import as_array, dims_of, dtype_of
 from .trace import Trace
 from .tracers import Array, Int, Scalar, to_expr
@@ -92,10 +92,7 @@ def _check_integer_exponent(base: Any, exponent: Any, strong: bool) -> None:
         return
     from . import reductions
 
-    fine = apply("greater_equal", (exponent, 0))
-    if isinstance(fine, Array):
-        fine = reductions.reduce("all", fine, None)
-    require(fine, _NEGATIVE_POWER, ir.ErrorCode.DOMAIN)
+    reductions.require_all(apply("greater_equal", (exponent, 0)), _NEGATIVE_POWER, ir.ErrorCode.DOMAIN)
 
 
 def _is_empty(base: Any) -> bool:

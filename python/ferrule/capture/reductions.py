@@ -11,7 +11,7 @@ from ferrule import _compiler as ir
 
 from . import errors
 from .decide import ONE, ZERO, holds
-from .elementwise import apply, cast, operand_type, select
+from .elementwise import apply, cast, operand_type, require, select
 from .operands import as_array, cast_scalar, check_dtype, check_fits, dtype_of, lift
 from .shaping import normalize_axes
 from .trace import Trace
@@ -190,6 +190,11 @@ def keep(result: Any, a: Array, axes: list[int]) -> Any:
     kept = [k for k in range(a.ndim) if k not in axes]
     maps = [(ZERO, [(k, ONE)]) for k in kept]
     return result.derived(Window(ir.IndexMap(dims, maps)), dims)
+
+
+def require_all(fine: Any, message: str, code: ir.ErrorCode) -> None:
+    """The program fails where a bool of the run, or one of an array of them, is false."""
+    require(reduce("all", fine) if isinstance(fine, Array) else fine, message, code)
 
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:

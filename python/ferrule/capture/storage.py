@@ -71,13 +71,16 @@ class Storage:
         if self.lineage is not None:
             self.lineage.local = False
             trace.retrace_with_buffer(self.lineage)
+        self._move_to_memory(trace)
+        self.pure = False
+
+    def _move_to_memory(self, trace: Trace) -> None:
         if self.region != trace.region:
             trace.retrace_with_buffer(self)
         kind = trace.builder.type(self.root)
         view = trace.builder.alloc(self.name, kind.dtype, kind.shape)
         trace.builder.store(view, self.root)
         self.root = view
-        self.pure = False
         self.version += 1
 
 
