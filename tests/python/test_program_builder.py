@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from op_rows import numpy_function
 
 from ferrule import _compiler as ir
 from ferrule.errors import (
@@ -31,14 +32,6 @@ DTYPES = [
     "float32",
     "float64",
 ]
-SPELLED = {
-    "clip": np.clip,
-    "select": np.where,
-    "frexp_mantissa": lambda x: np.frexp(x)[0],
-    "frexp_exponent": lambda x: np.frexp(x)[1],
-    "modf_fraction": lambda x: np.modf(x)[0],
-    "modf_integer": lambda x: np.modf(x)[1],
-}
 # rt/vmath.h promises a few units in the last place of the true value; the rest gives NumPy's bits.
 APPROXIMATE = {
     "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "cos", "cosh", "exp", "exp2", "expm1",
@@ -76,7 +69,7 @@ def run_elementwise(row, arrays):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: row.name)
 def test_element_operations_give_numpys_values(row, dtype):
-    function = getattr(np, row.numpy[0]) if row.numpy else SPELLED[row.name]
+    function = numpy_function(row)
     arrays = [sample(dtype, seed) for seed in range(row.arity)]
     if row.name == "select":
         arrays[0] = sample("bool", 9)

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
+from op_rows import numpy_function
 
 from ferrule import _compiler as ir
 from ferrule.errors import Unsupported, UserTypeError
@@ -18,19 +19,6 @@ DTYPES = [
 REAL = DTYPES[:-2]
 WEAK = {"bool": True, "int64": 1, "float64": 1.0}
 ROWS = ir.element_ops()
-# Rows without a ufunc of their own, as NumPy spells them.
-SPELLED = {
-    "clip": np.clip,
-    "select": np.where,
-    "frexp_mantissa": lambda x: np.frexp(x)[0],
-    "frexp_exponent": lambda x: np.frexp(x)[1],
-    "modf_fraction": lambda x: np.modf(x)[0],
-    "modf_integer": lambda x: np.modf(x)[1],
-}
-
-
-def numpy_function(row):
-    return getattr(np, row.numpy[0]) if row.numpy else SPELLED[row.name]
 
 
 def operand(dtype, weak):

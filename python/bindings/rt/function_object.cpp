@@ -229,38 +229,41 @@ class GivenArguments {
   bool failed_ = false;
 };
 
+// A specialisation by its number and the arguments of a call, as Python's methods are given them.
+struct NumberedCall {
+  Py_ssize_t index = 0;
+  PyObject *positional = nullptr, *named = nullptr;
+
+  // False with a Python error set.
+  bool parse(FunctionObject* function, PyObject* args, const char* format) {
+    if (!PyArg_ParseTuple(args, format, &index, &PyTuple_Type, &positional, &PyDict_Type, &named)) return false;
+    if (index >= 0 && index < function->next_number) return true;
+    PyErr_SetString(PyExc_IndexError, "There is no such specialisation.");
+    return false;
+  }
+};
+
 // Calls one specialisation and raises its refusal: what Python does with one that it has just made. Where it was
 // unloaded since, the call begins again.
 PyObject* function_call_one(PyObject* self, PyObject* args) {
-  Py_ssize_t index = 0;
-  PyObject *positional = nullptr, *named = nullptr;
-  if (!PyArg_ParseTuple(args, "nO!O!:_call", &index, &PyTuple_Type, &positional, &PyDict_Type, &named)) return nullptr;
   FunctionObject* function = as_function(self);
-  if (index < 0 || index >= function->next_number) {
-    PyErr_SetString(PyExc_IndexError, "There is no such specialisation.");
-    return nullptr;
-  }
-  GivenArguments given(positional, named);
+  NumberedCall call;
+  if (!call.parse(function, args, "nO!O!:_call")) return nullptr;
+  GivenArguments given(call.positional, call.named);
   if (!given.ok()) return nullptr;
-  PyObject* specialisation = numbered(function, index);
-  if (specialisation == nullptr) return PyObject_CallMethod(self, "_miss", "OO", positional, named);
+  PyObject* specialisation = numbered(function, call.index);
+  if (specialisation == nullptr) return PyObject_CallMethod(self, "_miss", "OO", call.positional, call.named);
   return call_one(specialisation, given.values(), given.count(), given.names());
 }
 
 // Whether a call of one specialisation would be accepted; nothing is run.
 PyObject* function_matches(PyObject* self, PyObject* args) {
-  Py_ssize_t index = 0;
-  PyObject *positional = nullptr, *named = nullptr;
-  if (!PyArg_ParseTuple(args, "nO!O!:_matches", &index, &PyTuple_Type, &positional, &PyDict_Type, &named))
-    return nullptr;
   FunctionObject* function = as_function(self);
-  if (index < 0 || index >= function->next_number) {
-    PyErr_SetString(PyExc_IndexError, "There is no such specialisation.");
-    return nullptr;
-  }
-  GivenArguments given(positional, named);
+  NumberedCall call;
+  if (!call.parse(function, args, "nO!O!:_matches")) return nullptr;
+  GivenArguments given(call.positional, call.named);
   if (!given.ok()) return nullptr;
-  PyObject* specialisation = numbered(function, index);
+  PyObject* specialisation = numbered(function, call.index);
   if (specialisation == nullptr) Py_RETURN_FALSE;
   Py_INCREF(specialisation);
   const Outcome outcome = would_take(target_of(specialisation), given.values(), given.count(), given.names());

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "refused.h"
 
 namespace ferrule {
 namespace {
@@ -20,17 +20,6 @@ Signature with(SignatureArgument argument) {
 
 SignatureArgument structure(Record of) {
   return {.name = "p", .kind = SignatureKind::Record, .dtype = DType::Record, .record = std::move(of)};
-}
-
-std::string refused(const Signature& s) {
-  try {
-    complete(s);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::User);
-    return error.what();
-  }
-  ADD_FAILURE() << "the signature was accepted";
-  return "";
 }
 
 TEST(Record, IsAlignedAsCLaysItOut) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/error.h"
+#include "refused.h"
 #include "signature/sizes.h"
 
 namespace ferrule {
@@ -21,17 +21,6 @@ Signature with(std::vector<SignatureArgument> arguments) {
   s.name = "f";
   s.arguments = std::move(arguments);
   return s;
-}
-
-std::string refused(const Signature& s) {
-  try {
-    complete(s);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::User);
-    return error.what();
-  }
-  ADD_FAILURE() << "the signature was accepted";
-  return "";
 }
 
 // "N = a.shape[0]", "M = (a.shape[0] - 1) / 2", "K by keyword": a line a symbol.
