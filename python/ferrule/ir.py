@@ -31,7 +31,8 @@ from ferrule._compiler import (
 from ferrule.artifact import Artifact
 from ferrule.config import setting
 from ferrule.errors import UserTypeError, UserValueError, nearest
-from ferrule.session import BuildSettings, Spent
+from ferrule.session import BuildSettings
+from ferrule.spent import Spent, print_times
 
 __all__ = [
     "Condition",
@@ -87,5 +88,5 @@ def compile_program(
         adapter=adapter,
     )
     if setting("time"):
-        session.print_times(program.name, spent)
+        print_times(program.name, spent)
     return Artifact(value, tuple(session.site_table(program.sites)))

@@ -7,6 +7,7 @@ from typing import Any
 
 from ferrule import _rt
 from ferrule.errors import UserError, UserRuntimeError, UserValueError
+from ferrule.spent import Spent
 
 
 class Kernel(_rt.Kernel):
@@ -165,8 +166,6 @@ class Kernel(_rt.Kernel):
         'capture', 'compile' and 'load', in seconds; 'compiler' is the part of 'compile' that the C++ compiler took; stages
         holds the seconds of each stage before it. Of a kernel that an artifact gives only the load is known.
         """
-        from ferrule.session import Spent
-
         return dict(self._spent or Spent().told())
 
     def explain(self) -> str:

@@ -11,8 +11,9 @@ from ferrule import placement, session
 from ferrule.artifact import Artifact
 from ferrule.config import setting, validate
 from ferrule.errors import UserTypeError, UserValueError
-from ferrule.session import BuildSettings, Spent
+from ferrule.session import BuildSettings
 from ferrule.signature import Signature
+from ferrule.spent import Spent, print_times
 
 
 def compile_source(
@@ -75,9 +76,7 @@ def compile_source(
     if setting("time"):
         compiler = counts["compiler_seconds"]
         around = time.perf_counter() - emitted_at - compiler
-        session.print_times(
-            signature.name, Spent(build=compiler, store=around, stages=dict(emitted["times"]))
-        )
+        print_times(signature.name, Spent(build=compiler, store=around, stages=dict(emitted["times"])))
     return placement.placed(Artifact(value), how)
 
 

@@ -23,7 +23,8 @@ from ferrule.locks import ProcessLock
 from ferrule.options import Options
 from ferrule.records import Records, add_to_store, record_of
 from ferrule.results import assembler
-from ferrule.session import BuildSettings, Spent
+from ferrule.session import BuildSettings
+from ferrule.spent import Spent, print_times
 from ferrule.values import value_text
 from ferrule.variables import (
     Guard,
@@ -186,7 +187,7 @@ class Specialised(_rt.FunctionBase):
     def _finish(self, spent: Spent) -> None:
         self._spent.add(spent)
         if setting("time"):
-            session.print_times(self.__name__, spent)
+            print_times(self.__name__, spent)
 
     def _check_limit(self) -> None:
         made = len(self._specialisations())

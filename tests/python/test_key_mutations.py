@@ -20,7 +20,8 @@ import ferrule as fr
 from ferrule import _compiler, _rt, carried, session, warm
 from ferrule.kinds import recordable_kinds
 from ferrule.records import record_of
-from ferrule.session import BuildSettings, Spent
+from ferrule.session import BuildSettings
+from ferrule.spent import Spent
 from ferrule.values import value_text
 from ferrule.variables import bound_arguments
 
