@@ -24,7 +24,7 @@ struct PassOptions {
   bool keep_text = false;  // keep every stage's output for Passes::text
 };
 
-// FERRULE_DUMP=lower,schedule and FERRULE_PASSES_OFF=inline as options; a sink that writes to stderr.
+// FERRULE_DUMP=lower,inline and FERRULE_PASSES_OFF=inline as options; a sink that writes to stderr.
 PassOptions pass_options_from_environment();
 
 class Passes {

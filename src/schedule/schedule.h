@@ -15,7 +15,7 @@ struct SchedulePass {
   bool required;  // cannot be switched off (`place`)
 };
 
-// In order: inline producers into consumers, join neighbours, collapse axes, order axes, place buffers.
+// In order: inline producers into consumers, join neighbours, order axes, collapse axes, place buffers.
 const std::vector<SchedulePass>& schedule_passes();
 
 }  // namespace ferrule
