@@ -11,7 +11,7 @@ import pytest
 from evaluated import evaluated
 
 from ferrule.capture.table import TRACED
-from ferrule.errors import Unsupported
+from ferrule.errors import Unsupported, UserTypeError
 
 A = np.array([[4.0, -1.5, 2.25], [0.5, 3.0, -2.0]])
 WHOLE = np.array([[4, -1, 2], [1, 3, -2]])
@@ -29,7 +29,7 @@ VALUES: dict[str, list[Any]] = {
     "initial": [2.0, 100],
     "copy": [False, True],
     "like": [A],
-    "device": ["cpu"],
+    "device": ["cpu", "gpu"],
     "ndmin": [3],
     "shape": [(2,), 3],
     "ddof": [1],
@@ -201,3 +201,49 @@ def agree(actual: Any, expected: Any, only_kind: bool) -> None:
     assert (one.dtype, one.shape) == (other.dtype, other.shape)
     if not only_kind:
         np.testing.assert_allclose(one, other, rtol=1e-6, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_keyword_that_numpy_does_not_have_is_refused_at_its_line(name: str) -> None:
+    function = getattr(np, name)
+    pattern = given(name, function)
+
+    def call(x: Any, i: Any, row: Any, mask: Any, out: Any) -> Any:
+        named = {"x": x, "i": i, "row": row, "mask": mask, "out": out}
+        args = [named[item] if isinstance(item, str) else item for item in pattern]
+        return function(*args, no_such_keyword=1)
+
+    with pytest.raises((UserTypeError, Unsupported), match=r"test_keywords\.py:\d+: .*no_such_keyword"):
+        evaluated(call)(**arrays())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.sum(no_such_keyword=1),
+        lambda x: x.astype(np.float32, no_such_keyword=1),
+        lambda x: x[0, 0].sum(no_such_keyword=1),
+        lambda x: x[0, 0].mean(no_such_keyword=1),
+        lambda x: x[0, 0].round(no_such_keyword=1),
+        lambda x: x[0, 0].clip(0, 1, no_such_keyword=1),
+        lambda x: np.add.reduce(x, no_such_keyword=1),
+        lambda x: np.float32(x, no_such_keyword=1),
+        lambda x: sum(x[0], no_such_keyword=1),
+        lambda x: max(x[0, 0], 1, no_such_keyword=1),
+        lambda x: min(x[0], no_such_keyword=1),
+    ],
+)
+def test_methods_and_builtins_refuse_such_keywords_too(call: Any) -> None:
+    with pytest.raises((UserTypeError, Unsupported), match=r"test_keywords\.py:\d+: .*no_such_keyword"):
+        evaluated(call)(A)
+
+
+def test_a_default_is_for_one_argument() -> None:
+    with pytest.raises(UserTypeError, match="Cannot specify a default for max"):
+        evaluated(lambda x: max(x[0, 0], x[0, 1], default=1.0))(A)
+
+
+@pytest.mark.parametrize("order", ["F", "Q"])
+def test_an_order_of_astype_is_refused(order: str) -> None:
+    with pytest.raises(Unsupported, match=f"in the order '{order}'"):
+        evaluated(lambda x: x.astype(np.float32, order=order))(A)

@@ -100,6 +100,14 @@ def _new_order(order: Any) -> None:
     check_order(order)
 
 
+def check_device(device: Any) -> None:
+    """NumPy's refusal of memory that it does not have."""
+    if device not in (None, "cpu"):
+        raise errors.user_error(
+            ValueError, f'Device not understood. Only "cpu" is allowed, but received: {device}'
+        )
+
+
 def zeros(shape: Any, dtype: Any = None, order: Any = "C", *, like: Any = None, device: Any = None) -> Any:
     """np.zeros."""
     _new_order(order)
@@ -210,13 +218,22 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
     return eye(n, dtype=dtype)
 
 
-def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, order: Any = "C", **options: Any) -> Any:  # noqa: N803
+def eye(
+    N: Any,  # noqa: N803
+    M: Any = None,  # noqa: N803
+    k: Any = 0,
+    dtype: Any = None,
+    order: Any = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Any:
     """np.eye."""
     _new_order(order)
     return _compared_places("equal", N, N if M is None else M, k, dtype_or(dtype, np.float64))
 
 
-def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, **options: Any) -> Any:  # noqa: N803
+def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, like: Any = None) -> Any:  # noqa: N803
     """np.tri."""
     return _compared_places("less_equal", N, N if M is None else M, k, dtype_or(dtype, np.float64))
 

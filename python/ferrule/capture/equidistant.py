@@ -21,9 +21,9 @@ from .trace import Trace
 from .tracers import Array, Cond, Int, Scalar, is_traced, to_expr, unsupported
 
 
-def arange(*args: Any, dtype: Any = None, like: Any = None, device: Any = None, **named: Any) -> Any:
-    """np.arange."""
-    start, stop, step = map(_range_bound, _range_arguments(args, named))
+def arange(*args: Any, dtype: Any = None, like: Any = None, device: Any = None, **bounds: Any) -> Any:
+    """np.arange; bounds: 'start', 'stop' and 'step'."""
+    start, stop, step = map(_range_bound, _range_arguments(args, bounds))
     if len(args) == 4:
         dtype = args[3]
     trace = Trace.current()
@@ -51,6 +51,8 @@ def arange(*args: Any, dtype: Any = None, like: Any = None, device: Any = None, 
 
 
 def _range_arguments(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, Any]:
+    for name in named.keys() - {"start", "stop", "step"}:
+        raise errors.user_error(TypeError, f"arange() got an unexpected keyword argument '{name}'")
     values = dict(named)
     if len(args) == 1 and "stop" not in values:
         values["stop"] = args[0]
@@ -173,7 +175,8 @@ def linspace(
     retstep: bool = False,
     dtype: Any = None,
     axis: int = 0,
-    **options: Any,
+    *,
+    device: Any = None,
 ) -> Any:
     """np.linspace between numbers: start + arange(num) * step, the last element exactly stop."""
     trace = Trace.current()

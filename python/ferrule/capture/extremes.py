@@ -27,6 +27,11 @@ _INT64, _UINT64, _FLOAT32, _FLOAT64 = (np.dtype(name) for name in ("int64", "uin
 
 def fold(name: str, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """min() or max() of arguments, or of the elements of one."""
+    for option in options.keys() - {"key", "default"}:
+        raise errors.user_error(TypeError, f"{name}() got an unexpected keyword argument '{option}'")
+    if len(values) > 1 and "default" in options:
+        message = f"Cannot specify a default for {name}() with multiple positional arguments"
+        raise errors.user_error(TypeError, message)
     if len(values) == 1:
         only = values[0]
         if isinstance(only, Array) and only.ndim == 1 and not options.get("key"):

@@ -24,6 +24,7 @@ from .tracers import Array, unsupported
 def _astype(
     self: Array, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
+    creation.check_order(order)
     kind = np.dtype(dtype)
     if not np.can_cast(self.dtype, kind, casting):  # type: ignore[arg-type]
         raise errors.user_error(

@@ -120,10 +120,14 @@ def std(
     out: Any = None,
     ddof: Any = 0,
     keepdims: Any = False,
-    **options: Any,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
 ) -> Any:
     """np.std."""
-    result = apply("sqrt", (var(a, axis, dtype, None, ddof, keepdims, **options),))
+    variance = var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
+    result = apply("sqrt", (variance,))
     if out is None:
         return result
     write_out("std", out, result, "same_kind")

@@ -65,6 +65,16 @@ def lookup(value: Any) -> Handler | None:
 _FOLDS = (builtins.any, builtins.all, builtins.sum, builtins.min, builtins.max)
 
 
+def _made_anew(handler: Handler) -> Handler:
+    """The handler of a function whose arrays are the program's, whatever it is given."""
+
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        creation.check_device(kwargs.get("device"))
+        return handler(*args, **kwargs)
+
+    return guarded
+
+
 def _guarded(function: Any, handler: Handler) -> Handler:
     """The handler where a stand-in takes part, the function itself where none does."""
 
@@ -114,7 +124,8 @@ def _register_ufuncs() -> None:
                 continue
             if isinstance(function, np.ufunc):
                 _UFUNCS[function] = name
-                TABLE[function.reduce] = functools.partial(reductions.ufunc_reduce, name)
+                reduce = functools.partial(reductions.ufunc_reduce, name)
+                TABLE[function.reduce] = _guarded(function.reduce, reduce)
             TABLE[function] = _guarded(function, ufuncs.handler_of(name, info.arity, numpy_name))
     for several, first, second in (
         (np.divmod, "floor_divide", "remainder"),
@@ -125,6 +136,7 @@ def _register_ufuncs() -> None:
 
 
 def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    creation.check_device(device)
     return x.astype(dtype, copy=copy)
 
 
@@ -225,7 +237,7 @@ def _register() -> None:
             if function is not None:
                 TABLE[function] = _guarded(function, handler)
     for name, handler in _ALWAYS.items():
-        TABLE[getattr(np, name)] = handler
+        TABLE[getattr(np, name)] = _made_anew(handler)
     for kind in (np.bool_, np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.float32, np.float64, np.longlong, np.ulonglong):  # fmt: skip
         TABLE[kind] = _guarded(kind, _numpy_type(kind))
     for function, handler in {
