@@ -101,7 +101,7 @@ def test_a_configuration_checks_what_was_decorated_and_called_before(comparisons
             program(ONE)
     program(ONE)
     assert comparisons == ["double"] * 2
-    assert program.stats()["captures"] + program.stats()["hits"] == 1
+    assert program.stats()["specialisations"] == 1
 
 
 def test_what_was_decorated_under_a_configuration_is_checked_under_it(comparisons: list[str]) -> None:
