@@ -20,9 +20,7 @@ import numpy as np
 from ferrule import _rt
 from ferrule.dtypes import annotations_text
 from ferrule.session import BuildSettings, include_dir
-from ferrule.values import MISSING as MISSING
-from ferrule.values import Unrecordable, code_text, value_text
-from ferrule.values import read_path as read_path
+from ferrule.values import MISSING, Unrecordable, code_text, read_path, value_text
 
 SCHEMA = 4
 _PACKAGE = os.path.dirname(os.path.realpath(__file__))

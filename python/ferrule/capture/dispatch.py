@@ -16,8 +16,8 @@ from typing import Any, cast
 
 import numpy as np
 
+from ferrule.values import MISSING, read_path
 from ferrule.variables import holds_array
-from ferrule.warm import MISSING, read_path
 
 from . import calls, errors, native_calls, outside
 from .base import holds_traced, is_traced

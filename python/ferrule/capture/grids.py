@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from . import creation
+from . import creation, equidistant
 from .base import holds_traced, unsupported
 from .tracers import Int
 
@@ -41,10 +41,10 @@ def _range(name: str, item: Any) -> Any:
         raise unsupported(f"'np.{name}' of anything but slices")
     start, step = (0 if item.start is None else item.start), (1 if item.step is None else item.step)
     if isinstance(step, complex):
-        return creation.linspace(start, item.stop, int(abs(step)))
+        return equidistant.linspace(start, item.stop, int(abs(step)))
     if not all(isinstance(value, (int, Int)) for value in (start, item.stop, step)):
         raise unsupported(f"'np.{name}' of bounds other than ints", "Use np.arange or np.linspace.")
-    return creation.arange(start, item.stop, step)
+    return equidistant.arange(start, item.stop, step)
 
 
 def _dtype(ranges: list[Any]) -> np.dtype[Any]:
