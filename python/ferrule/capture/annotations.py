@@ -7,7 +7,7 @@ import inspect
 import itertools
 import time
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from ferrule import _compiler as ir
 from ferrule import errors as public
 from ferrule.dtypes import ArrayType, ElementType, resolve, signature_of
 
-from . import errors
+from . import by_value, errors
 from .decide import decide
 from .function import Captured, Options, check_static, new_trace, trace_function
 from .joint_sizes import Axis, Told, names_of, told_together
@@ -35,23 +35,33 @@ def capture_annotated(fn: Callable[..., Any], options: Options | None = None) ->
     """Traces `fn` on its annotations. What a size decides is decided for the general case and guarded."""
     options = options or Options()
     started = time.perf_counter()
+    by_reference: set[Hashable] = set()
     with errors.boundary(fn):
-        trace = new_trace(fn, options)
-        trace.annotated = True
-        with trace.entered():
-            parameters = signature_of(fn).parameters
-            check_static(fn, options.static, parameters)
-            extents = _extents(parameters.values(), options.static)
-            declared = _Declaration(trace, extents, told_together(extents, _ints_before(parameters.values())))
-            positional: list[Any] = []
-            named: dict[str, Any] = {}
-            for parameter in parameters.values():
-                stand_in = declared.add(fn, parameter, parameter.name in options.static)
-                if parameter.kind == parameter.KEYWORD_ONLY:
-                    named[parameter.name] = stand_in
-                else:
-                    positional.append(stand_in)
-            return trace_function(trace, fn, positional, named, started)
+        while True:
+            try:
+                return _once(fn, options, by_reference, started)
+            except by_value.JoinByReference as restart:
+                by_reference |= restart.places
+
+
+def _once(fn: Callable[..., Any], options: Options, by_reference: set[Hashable], started: float) -> Captured:
+    trace = new_trace(fn, options)
+    trace.annotated = True
+    trace.by_reference |= by_reference
+    with trace.entered():
+        parameters = signature_of(fn).parameters
+        check_static(fn, options.static, parameters)
+        extents = _extents(parameters.values(), options.static)
+        declared = _Declaration(trace, extents, told_together(extents, _ints_before(parameters.values())))
+        positional: list[Any] = []
+        named: dict[str, Any] = {}
+        for parameter in parameters.values():
+            stand_in = declared.add(fn, parameter, parameter.name in options.static)
+            if parameter.kind == parameter.KEYWORD_ONLY:
+                named[parameter.name] = stand_in
+            else:
+                positional.append(stand_in)
+        return trace_function(trace, fn, positional, named, started)
 
 
 def _default_text(default: Any) -> str | None:

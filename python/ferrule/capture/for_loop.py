@@ -136,13 +136,14 @@ class For(Loop):
             leaving = read(self.cells)
             last = self.classify(entering, leaving, symbol)
             if last is not None:
+                self.refer_to(leaving)
                 region = trace.close_region(self.yields(leaving))
                 attempt.keep()
                 trace.site()
                 loop = trace.builder.for_loop(
                     symbol, self.span.lo, self.span.hi, self.span.step, initial, region
                 )
-                self.leave(list(loop), last)
+                self.leave(list(loop), last, leaving)
                 return True
         except errors.Trapped as trapped:
             attempt.drop(trapped)
@@ -275,12 +276,12 @@ class For(Loop):
         late = to_expr(value).substitute(symbol, final)
         return _Late(late) if self.is_invariant(late, symbol) else None
 
-    def leave(self, results: list[int], last: dict[str, Any]) -> None:
-        """Sets the names as they are behind the loop."""
+    def leave(self, results: list[int], last: dict[str, Any], leaving: dict[str, Any]) -> None:
+        """Sets the names as they are behind the loop; leaving: as an iteration left them."""
         values = {
             name: make_int(value.expr) if isinstance(value, _Late) else value for name, value in last.items()
         }
-        values.update(state.received(self.kinds, results))
+        values.update(self.carried_out(results, leaving))
         self.leave_least(values)
         write(
             self.cells,

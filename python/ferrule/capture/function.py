@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import BuiltinMethodType
 from typing import Any
@@ -16,7 +16,7 @@ from ferrule import errors as public
 from ferrule.values import snapshot
 from ferrule.variables import Content, holds_array, variable
 
-from . import calls, dispatch, errors, methods
+from . import by_value, calls, dispatch, errors, methods
 from .decide import Eq, strongest
 from .outside import Outside, Watch, changed_outside, watch_container, watch_whole
 from .results import declare_results
@@ -165,11 +165,14 @@ def capture(
             )
         check_static(fn, options.static, bound.arguments)
         given = {*inspect.signature(fn).bind(*args, **kwargs).arguments}
+        by_reference: set[Hashable] = set()
         while True:
             try:
-                return _once(fn, bound, given, options, found, started)
+                return _once(fn, bound, given, options, found, by_reference, started)
             except _Restart as restart:
                 found.append(restart.found)
+            except by_value.JoinByReference as restart:
+                by_reference |= restart.places
 
 
 def check_static(fn: Callable[..., Any], static: Iterable[str], names: Iterable[str]) -> None:
@@ -185,9 +188,11 @@ def _once(
     given: set[str],
     options: Options,
     found: list[tuple[str, np.ndarray[Any, Any], tuple[Any, str]]],
+    by_reference: set[Hashable],
     started: float,
 ) -> Captured:
     trace = new_trace(fn, options)
+    trace.by_reference |= by_reference
     with trace.entered():
         positional, named = _declare_arguments(trace, fn, bound, given, options)
         for name, real, path in found:

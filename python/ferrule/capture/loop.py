@@ -8,7 +8,7 @@ from typing import Any
 
 from ferrule import _compiler as ir
 
-from . import errors, found, state
+from . import by_value, errors, found, state
 from .carry import Carry
 from .dispatch import cells_of
 from .entry import Entry
@@ -123,6 +123,16 @@ class Loop:
         """The carried names after an iteration, in the program."""
         with self.trace.joining(self.joins):
             return state.all_passed(self.trace, self.kinds, values)
+
+    def refer_to(self, leaving: dict[str, Any]) -> None:
+        """At the end of an iteration: arrays from around the loop are carried by reference where a write needs it."""
+        by_value.refer(self.trace, self.place, (leaving[name] for name in self.kinds))
+
+    def carried_out(self, results: list[int], leaving: dict[str, Any]) -> dict[str, Any]:
+        """The carried names behind the loop."""
+        received = state.received(self.kinds, results)
+        by_value.joined(self.place, received, [self.before, leaving])
+        return received
 
     def refer(self, name: str) -> None:
         """Carries an array by reference that another variable holds too: without an iteration they stay one array."""

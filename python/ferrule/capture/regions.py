@@ -7,7 +7,7 @@ place begins (see found.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CellType
@@ -16,7 +16,7 @@ from typing import Any
 from ferrule import _compiler as ir
 from ferrule import errors as public
 
-from . import errors, found, state, traps
+from . import by_value, errors, found, state, traps
 from .containers import Snapshot
 from .decide import decide, from_sample
 from .dispatch import cells_of
@@ -67,8 +67,9 @@ class Attempt:
 class _Types(found.Found):
     """What the traces of a branch have found that was entered in one state."""
 
-    def __init__(self, trace: Trace, entry: Entry, values: Mapping[str, Any]) -> None:
+    def __init__(self, trace: Trace, place: Hashable, entry: Entry, values: Mapping[str, Any]) -> None:
         super().__init__(entry)
+        self.place = place
         self.values = values  # of the names that its sides share
         self.guess: dict[str, Any] = {}
         self.joins = Joins(trace.builder)
@@ -131,7 +132,7 @@ def _begun(code: Any, values: dict[str, Any], pieces: Any) -> _Types:
     the names that they share."""
     trace = Trace.current()
     place, entry = found.place_of(code), Entry(trace, {**values, "__fr_pieces__": pieces})
-    types = _Types(trace, entry, values)
+    types = _Types(trace, place, entry, values)
     recalled = found.recall(trace, place, entry)
     if recalled is not None:
         known, sizes, _ = recalled
@@ -198,7 +199,7 @@ def _joined(
         sides_traced: dict[int, _Side] = {}
         for index in (types.first, 1 - types.first):
             reset()
-            outcome = _trace_side(attempt, test, index == 1, sides[index], guess, joins, pieces)
+            outcome = _trace_side(attempt, test, index == 1, sides[index], types, pieces)
             if not isinstance(outcome, _Side):
                 break
             sides_traced[index] = outcome
@@ -228,7 +229,9 @@ def _joined(
         attempt.keep()
         trace.site()
         results = trace.builder.if_else(condition, traced[0].region, traced[1].region)
-        return {**joined, **state.received(guess, list(results))}
+        received = state.received(guess, list(results))
+        by_value.joined(types.place, received, [side.values for side in traced])
+        return {**joined, **received}
     raise errors.unsupported(
         "The types of the names that this branch assigns do not settle.", "Give each one type on both sides."
     )
@@ -239,19 +242,19 @@ def _trace_side(
     test: Any,
     negated: bool,
     side: Callable[[], dict[str, Any]],
-    guess: dict[str, Any],
-    joins: Joins,
+    types: _Types,
     pieces: tuple[Any, Any],
 ) -> _Side | errors.Trapped | errors.Retrace | None:
     """Traces one side. Otherwise the attempt is dropped: the side traps, or something needs a buffer first, or (None)
-    `guess` has widened."""
-    trace = attempt.trace
+    its guess has widened."""
+    trace, guess, joins = attempt.trace, types.guess, types.joins
     snapshot = Snapshot(*pieces)
     trace.open_region([])
     try:
         with _sampled(trace, test, negated):
             values = side()
         refuse_changes(snapshot, "branch")
+        by_value.refer(trace, types.place, values.values())
         with trace.joining(joins):
             if _widens(guess, joins, values, pieces):
                 attempt.drop()

@@ -6,14 +6,14 @@ reshapes down to its storage, so views taken of a value before it was written fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 
 from ferrule import _compiler as ir
 from ferrule import errors as public
 
-from . import errors
+from . import by_value, errors
 from .decide import decide
 from .trace import Trace
 
@@ -30,6 +30,7 @@ class Storage:
         "hidden",
         "lineage",
         "local",
+        "may_be",
         "name",
         "original",
         "pure",
@@ -49,6 +50,7 @@ class Storage:
         self.argument: int | None = None  # index of the argument whose memory it is
         self.original: np.ndarray | None = None  # known content, until written
         self.lineage: Storage | None = None  # the storage that a carried value came from
+        self.may_be: list[tuple[Hashable, Storage]] = []  # see by_value.py
         self.local = pure  # the memory belongs to this program and no carried view stands for it
 
     def require_live(self, trace: Trace) -> None:
@@ -66,6 +68,8 @@ class Storage:
         if self.frozen:
             raise errors.user_error(ValueError, self.frozen)
         self.original = None
+        if self.may_be:
+            by_value.require_unshared(trace, self)
         if not self.pure:
             return
         if self.lineage is not None:

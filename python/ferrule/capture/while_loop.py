@@ -36,6 +36,7 @@ class While(Loop):
         self.test = test
         self.body = body
         self.sized = False  # the test compares sizes: a fact within the body
+        self.leaving: dict[str, Any] = {}  # the names as an iteration left them
         self.asked = False  # whether the loop begins with an iteration
 
     def run(self) -> None:
@@ -80,7 +81,7 @@ class While(Loop):
                     attempt.keep()
                     trace.site()
                     results = trace.builder.while_loop(initial, test_region, body_region)
-                    self.leave({**self.before, **state.received(self.kinds, list(results))})
+                    self.leave({**self.before, **self.carried_out(list(results), self.leaving)})
                     return True
         except errors.Retrace as request:
             attempt.drop()
@@ -193,4 +194,6 @@ class While(Loop):
             settled = False
         if not (settled and self.keeps_least(leaving)):
             return None
+        self.refer_to(leaving)
+        self.leaving = leaving
         return trace.close_region(self.yields(leaving))
