@@ -147,7 +147,12 @@ void Evaluator::reduce(const Op& op) {
         at = at * x.shape[axis] + (is_dropped[axis] ? inner[next_inner++] : outer[next_outer++]);
       elements.push_back(read_bits(&x.bytes[at * size], size));
     });
-    const uint64_t bits = elements.empty() ? identity(op, function) : combine(function, elements);
+    uint64_t bits = elements.empty() ? identity(op, function) : combine(function, elements);
+    if (info(op.reduce_op).identity == Identity::Zero && is_float(op.dtype)) {
+      // A sum begins with 0.0, which shows where all elements are -0.0.
+      const uint64_t operands[2] = {0, bits};
+      bits = function(operands);
+    }
     std::memcpy(to, &bits, static_cast<size_t>(size));
     to += size;
   });

@@ -68,6 +68,27 @@ def test_layouts_and_overlap() -> None:
     np.testing.assert_array_equal(buffer, expected)
 
 
+def totals(x: Any) -> Any:
+    return (
+        x.sum(),
+        x.sum(axis=0),
+        x.sum(axis=1),
+        x.mean(),
+        x.prod(axis=0),
+        x.min(axis=1),
+        np.add.reduce(x, axis=1),
+    )
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (1, 1), (2, 40), (40, 2)])
+def test_signs_of_zero_in_reductions(shape: tuple[int, int]) -> None:
+    x = np.full(shape, -0.0)
+    expected = totals(x)
+    for target in ("native", "reference"):
+        for got, wanted in zip(fr.program(totals, target=target)(x), expected, strict=True):
+            np.testing.assert_array_equal(np.signbit(got), np.signbit(wanted))
+
+
 def pick(a: Any, i: Any) -> Any:
     if a[0] < 0:
         raise ValueError("negative")

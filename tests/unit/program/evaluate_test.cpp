@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "base/error.h"
@@ -47,6 +48,17 @@ TEST(Evaluate, ReductionsOfNothing) {
   EXPECT_EQ(values_of<double>(outcome.results[0])[0], 0);
   EXPECT_EQ(values_of<double>(outcome.results[1])[0], 1);
   EXPECT_EQ(outcome.results[2].bytes[0], 1);
+}
+
+TEST(Evaluate, ASumOfNegativeZerosIsZero) {
+  ProgramBuilder b("p");
+  const ValueId a = array(b, "a", {extent(b, "N")});
+  b.result({ResultKind::Value, b.reduce(ReduceOp::sum, a, {0}, std::nullopt)});
+  const Program program = b.finish();
+  for (const size_t n : {1, 3, 40}) {
+    std::vector<double> data(n, -0.0);
+    EXPECT_FALSE(std::signbit(values_of<double>(evaluate(program, {over(data)}, {0}).results[0])[0])) << n;
+  }
 }
 
 // Two arrays change places in each step: the swap reaches the arguments by reference.
