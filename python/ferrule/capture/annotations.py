@@ -16,7 +16,7 @@ from ferrule import _compiler as ir
 from ferrule import errors as public
 from ferrule.dtypes import ArrayType, ElementType, resolve, signature_of
 
-from . import by_value, errors
+from . import errors, joined_arrays
 from .decide import decide
 from .function import Captured, Options, check_static, new_trace, trace_function
 from .joint_sizes import Axis, Told, names_of, told_together
@@ -40,7 +40,7 @@ def capture_annotated(fn: Callable[..., Any], options: Options | None = None) ->
         while True:
             try:
                 return _once(fn, options, by_reference, started)
-            except by_value.JoinByReference as restart:
+            except joined_arrays.JoinByReference as restart:
                 by_reference |= restart.places
 
 

@@ -16,7 +16,7 @@ from ferrule import errors as public
 from ferrule.values import snapshot
 from ferrule.variables import Content, holds_array, variable
 
-from . import by_value, calls, dispatch, errors, methods
+from . import calls, dispatch, errors, joined_arrays, methods
 from .decide import Eq, strongest
 from .outside import Outside, Watch, changed_outside, watch_container, watch_whole
 from .results import declare_results
@@ -171,7 +171,7 @@ def capture(
                 return _once(fn, bound, given, options, found, by_reference, started)
             except _Restart as restart:
                 found.append(restart.found)
-            except by_value.JoinByReference as restart:
+            except joined_arrays.JoinByReference as restart:
                 by_reference |= restart.places
 
 

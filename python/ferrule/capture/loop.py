@@ -8,7 +8,7 @@ from typing import Any
 
 from ferrule import _compiler as ir
 
-from . import by_value, errors, found, state
+from . import errors, found, joined_arrays, state
 from .carry import Carry
 from .dispatch import cells_of
 from .entry import Entry
@@ -126,12 +126,12 @@ class Loop:
 
     def refer_to(self, leaving: dict[str, Any]) -> None:
         """At the end of an iteration: arrays from around the loop are carried by reference where a write needs it."""
-        by_value.refer(self.trace, self.place, (leaving[name] for name in self.kinds))
+        joined_arrays.refer(self.trace, self.place, (leaving[name] for name in self.kinds))
 
     def carried_out(self, results: list[int], leaving: dict[str, Any]) -> dict[str, Any]:
         """The carried names behind the loop."""
         received = state.received(self.kinds, results)
-        by_value.joined(self.place, received, [self.before, leaving])
+        joined_arrays.joined(self.place, received, [self.before, leaving])
         return received
 
     def refer(self, name: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from ferrule import _compiler as ir
 from ferrule import errors as public
 
-from . import by_value, errors, found, state, traps
+from . import errors, found, joined_arrays, state, traps
 from .containers import Snapshot
 from .decide import decide, from_sample
 from .dispatch import cells_of
@@ -230,7 +230,7 @@ def _joined(
         trace.site()
         results = trace.builder.if_else(condition, traced[0].region, traced[1].region)
         received = state.received(guess, list(results))
-        by_value.joined(types.place, received, [side.values for side in traced])
+        joined_arrays.joined(types.place, received, [side.values for side in traced])
         return {**joined, **received}
     raise errors.unsupported(
         "The types of the names that this branch assigns do not settle.", "Give each one type on both sides."
@@ -254,7 +254,7 @@ def _trace_side(
         with _sampled(trace, test, negated):
             values = side()
         refuse_changes(snapshot, "branch")
-        by_value.refer(trace, types.place, values.values())
+        joined_arrays.refer(trace, types.place, values.values())
         with trace.joining(joins):
             if _widens(guess, joins, values, pieces):
                 attempt.drop()

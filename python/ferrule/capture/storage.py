@@ -13,7 +13,7 @@ import numpy as np
 from ferrule import _compiler as ir
 from ferrule import errors as public
 
-from . import by_value, errors
+from . import errors, joined_arrays
 from .decide import decide
 from .trace import Trace
 
@@ -50,7 +50,7 @@ class Storage:
         self.argument: int | None = None  # index of the argument whose memory it is
         self.original: np.ndarray | None = None  # known content, until written
         self.lineage: Storage | None = None  # the storage that a carried value came from
-        self.may_be: list[tuple[Hashable, Storage]] = []  # see by_value.py
+        self.may_be: list[tuple[Hashable, Storage]] = []  # see joined_arrays.py
         self.local = pure  # the memory belongs to this program and no carried view stands for it
 
     def require_live(self, trace: Trace) -> None:
@@ -69,7 +69,7 @@ class Storage:
             raise errors.user_error(ValueError, self.frozen)
         self.original = None
         if self.may_be:
-            by_value.require_unshared(trace, self)
+            joined_arrays.require_unshared(trace, self)
         if not self.pure:
             return
         if self.lineage is not None:

@@ -48,7 +48,7 @@ class Trace:
         self.number_arguments: dict[int, tuple[int, str, int]] = {}
         self.number_symbols: dict[int, int] = {}
         self.found: dict[Hashable, list[Any]] = {}  # see found.py
-        self.by_reference: set[Hashable] = set()  # places of branches and loops, see by_value.py
+        self.by_reference: set[Hashable] = set()  # places of branches and loops, see joined_arrays.py
         self.joins = Joins(builder)  # of the loop or branch whose types are sought
         # What a call compares besides globals_read: as _rt.FunctionBase._add takes it.
         self.watched: dict[tuple[int, Any], tuple[Any, ...]] = {}
