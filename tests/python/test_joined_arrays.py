@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import runpy
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import pytest
+import random_aliases
 from evaluated import evaluated
 
 import ferrule as fr
@@ -245,6 +249,25 @@ def test_as_python(program: Any) -> None:
     for data in DATA:
         x = np.array(data, float)
         compared(run(x), program(x.copy()))
+
+
+SEEDS = [
+    range(start, start + 20)
+    for start in range(0, 3000 if os.environ.get("FERRULE_FUZZ") == "long" else 120, 20)
+]
+
+
+@pytest.mark.parametrize("seeds", SEEDS, ids=lambda seeds: f"{seeds.start}-{seeds.stop - 1}")
+def test_random_aliases(tmp_path: Path, seeds: range) -> None:
+    for seed in seeds:
+        path = tmp_path / f"aliases_{seed}.py"
+        path.write_text(random_aliases.source(seed))
+        program = runpy.run_path(str(path))["f"]
+        run = evaluated(program)
+        for data in random_aliases.DATA:
+            for n in range(3):
+                x = np.array(data)
+                compared(run(x, n), program(x.copy(), n))
 
 
 def test_native_and_ahead_of_time() -> None:

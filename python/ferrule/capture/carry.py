@@ -308,6 +308,8 @@ def _referred(trace: Trace, array: Array, strides: tuple[ir.Expr, ...]) -> int:
     """The view that stands for an array that is carried by reference."""
     if not _frozen(array):
         handle = array.mutate()
+        if array.storage.region != trace.region:
+            array.storage.local = False
         if _has_strides(trace, handle, strides):
             return handle
         _refuse_shared(array)

@@ -134,9 +134,9 @@ class For(Loop):
                 self.body(self.span.item(make_int(variable)))
             regions.refuse_changes(snapshot, "loop")
             leaving = read(self.cells)
+            self.refer_to(leaving)
             last = self.classify(entering, leaving, symbol)
             if last is not None:
-                self.refer_to(leaving)
                 region = trace.close_region(self.yields(leaving))
                 attempt.keep()
                 trace.site()
@@ -185,6 +185,7 @@ class For(Loop):
             values[name] = make_int(to_expr(self.before[name]) + step * self.span.iteration(variable))
         write(self.cells, values)
         self.assume_least(values)
+        self.entering = values
         return values
 
     def classify(

@@ -53,8 +53,10 @@ def require_unshared(trace: Trace, storage: Storage) -> None:
             if id(other) not in ways:
                 ways[id(other)] = (other, {*ways[id(current)][1], place})
                 pending.append(other)
+    from .state import is_users
+
     for name, value in errors.variables():
-        for _, array in arrays_in(_value(value)):
+        for _, array in arrays_in(_value(value)) if is_users(name) else ():
             if array.storage is storage or id(array.storage) not in ways:
                 continue
             places = ways[id(array.storage)][1]
@@ -82,3 +84,23 @@ def refer(trace: Trace, place: Hashable, values: Iterable[Any]) -> None:
 
 def _value(value: Any) -> Any:
     return value.value if isinstance(value, Maybe) else value
+
+
+def share(kinds: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """At the end of a region: an array that one name carries out by reference is so for every name that holds it."""
+    from .entry import arrays_in
+    from .state import leaves
+
+    held: dict[int, tuple[Storage, set[str]]] = {}
+    referred: set[int] = set()
+    for name, kind in kinds.items():
+        by_reference = any(leaf.kind == "view" for leaf in leaves(kind)) if kind is not None else False
+        for _, array in arrays_in(_value(values[name])):
+            held.setdefault(id(array.storage), (array.storage, set()))[1].add(name)
+            if by_reference:
+                referred.add(id(array.storage))
+    for key in referred:
+        storage, names = held[key]
+        if len(names) > 1 and storage.local and not storage.frozen:
+            storage.local = False
+            storage.make_buffer()

@@ -50,6 +50,7 @@ class Loop:
         self.place = found.place_of(pieces[-1].__code__)
         self.iterated: Any = None  # gives the items that it runs over
         self.before: dict[str, Any] = {}
+        self.entering: dict[str, Any] = {}  # as an iteration finds them
         self.initial: dict[str, tuple[Any, list[int]]] = {}
         self.has_iteration = False
 
@@ -125,13 +126,16 @@ class Loop:
             return state.all_passed(self.trace, self.kinds, values)
 
     def refer_to(self, leaving: dict[str, Any]) -> None:
-        """At the end of an iteration: arrays from around the loop are carried by reference where a write needs it."""
-        joined_arrays.refer(self.trace, self.place, (leaving[name] for name in self.kinds))
+        """At the end of an iteration: arrays are carried by reference where a write or another name needs it."""
+        joined_arrays.refer(self.trace, self.place, leaving.values())
+        joined_arrays.share(self.kinds, leaving)
 
     def carried_out(self, results: list[int], leaving: dict[str, Any]) -> dict[str, Any]:
         """The carried names behind the loop."""
         received = state.received(self.kinds, results)
-        joined_arrays.joined(self.place, received, [self.before, leaving])
+        ways = self.before, leaving
+        joined_arrays.joined(self.place, received, ways)
+        joined_arrays.joined(self.place, {name: self.entering[name] for name in self.kinds}, ways)
         return received
 
     def refer(self, name: str) -> None:

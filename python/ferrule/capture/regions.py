@@ -255,6 +255,7 @@ def _trace_side(
             values = side()
         refuse_changes(snapshot, "branch")
         joined_arrays.refer(trace, types.place, values.values())
+        joined_arrays.share(guess, values)
         with trace.joining(joins):
             if _widens(guess, joins, values, pieces):
                 attempt.drop()

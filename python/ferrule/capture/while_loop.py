@@ -114,6 +114,7 @@ class While(Loop):
         )
         write(self.cells, values)
         self.assume_least(values)
+        self.entering = values
         return values
 
     def tested(self) -> Any:
@@ -174,6 +175,7 @@ class While(Loop):
             self.body()
         regions.refuse_changes(snapshot, "loop")
         leaving = read(self.cells)
+        self.refer_to(leaving)
         settled = True
         for name in self.cells:
             value = leaving[name]
@@ -194,6 +196,5 @@ class While(Loop):
             settled = False
         if not (settled and self.keeps_least(leaving)):
             return None
-        self.refer_to(leaving)
         self.leaving = leaving
         return trace.close_region(self.yields(leaving))
