@@ -162,7 +162,7 @@ std::optional<bool> Prover::by_loop(const Expr& expr, int depth) {
     if (!expr.uses(loop->variable)) continue;
     auto parts = expr.split(loop->variable);
     if (!parts) return std::nullopt;
-    const auto& [coefficient, rest] = *parts;
+    const Expr &coefficient = parts->first, &rest = parts->second;  // clang before 16 captures no structured bindings
     auto at = [&](const Expr& value) { return search(coefficient * value + rest, depth); };
     // Affine in the variable: the least value is at one of the ends.
     auto sign = coefficient.constant();

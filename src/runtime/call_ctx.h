@@ -80,7 +80,7 @@ class BriefLock {
 
 // One lies on the stack of each call, so what is initialised here is paid by each.
 struct FrCallCtx {
-  explicit FrCallCtx(const FrModule* module) : module(module) {}
+  explicit FrCallCtx(const FrModule* called) : module(called) {}
   FrCallCtx(const FrCallCtx&) = delete;
   [[gnu::always_inline]] ~FrCallCtx() {
     if (extras != nullptr) [[unlikely]]

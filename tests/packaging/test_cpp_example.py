@@ -78,7 +78,11 @@ def test_another_project_finds_the_headers(tmp_path: Path) -> None:
     )
     commands = json.loads((tmp_path / "compile_commands.json").read_text())
     (command,) = (each["command"] for each in commands if each["file"] == str(source / "main.cpp"))
-    subprocess.run([*shlex.split(command), "-fsyntax-only"], cwd=tmp_path, check=True)
+    words = shlex.split(command)
+    assert any(re.fullmatch("-std=(c|gnu)[+][+]2[0a]", word) for word in words)
+    own = [word for word in words if re.match("-W|-f(no-math|fp-)", word)]
+    assert not own, "options of the libraries' own compilation reach the application's"
+    subprocess.run([*words, "-Wshadow", "-Werror", "-fsyntax-only"], cwd=tmp_path, check=True)
     listed = [tools / "ninja", "-C", tmp_path, "-t", "targets", "all"]
     targets = subprocess.run(listed, check=True, capture_output=True, text=True).stdout
     assert "libferrule_rt.a" in targets
