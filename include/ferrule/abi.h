@@ -59,7 +59,7 @@ enum FrErrorCode {
   FR_ERR_SHAPE = 2,         /* extents that must be equal differ: left, right, axis */
   FR_ERR_DOMAIN = 3,        /* value outside an operation's domain (integer to a negative power): value */
   FR_ERR_ASSERT = 4,        /* an assert of the program, or a raise of AssertionError */
-  FR_ERR_MEMORY = 5,        /* allocation failed: bytes */
+  FR_ERR_MEMORY = 5,        /* allocation failed: bytes; 0 if unknown, -1 for more than fit */
   FR_ERR_VALUE = 6,         /* other ValueError, the site tells which */
   FR_ERR_UNDEFINED = 7,     /* a name read before it was assigned */
   FR_ERR_OVERFLOW = 8,      /* a Python int that 64 bits do not hold */

@@ -27,6 +27,7 @@ std::string recorded_sentence(const RecordedError& e, const std::string& message
     case FR_ERR_ASSERT:
       return message.empty() ? "an assertion of the program failed" : message;
     case FR_ERR_MEMORY:
+      if (e.values[0] == 0) return "there is no more memory";
       return e.values[0] < 0 ? "more than 2**63 bytes of memory cannot be had"
                              : fmt::format("{} bytes of memory cannot be had", e.values[0]);
     case FR_ERR_UNDEFINED:

@@ -111,7 +111,7 @@ void Evaluator::set_scalar(ValueId id, uint64_t bits) {
 
 EvalValue Evaluator::fresh(const ValueType& type) const {
   EvalValue v{.dtype = type.dtype, .shape = numbers(type.shape)};
-  v.bytes.resize(static_cast<size_t>(count_of(v.shape) * item_size(type.dtype)));
+  v.bytes = bytes_for(v.dtype, v.shape);
   return v;
 }
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <new>
+
 #include "base/error.h"
 #include "program/evaluator.h"
 
@@ -16,6 +18,19 @@ uint8_t* address(const Window& window, const Indices& index, DType dtype) {
 }
 
 }  // namespace
+
+std::vector<uint8_t> bytes_for(DType dtype, const Indices& shape, uint8_t fill) {
+  int64_t bytes = 0;
+  EvalTrap trap{.code = FR_ERR_MEMORY};
+  if (__builtin_mul_overflow(count_of(shape), item_size(dtype), &bytes)) bytes = -1;
+  trap.values[0] = bytes;
+  if (bytes < 0) throw trap;
+  try {
+    return std::vector<uint8_t>(static_cast<size_t>(bytes), fill);
+  } catch (const std::bad_alloc&) {
+    throw trap;
+  }
+}
 
 void Evaluator::own_memory(BufferId id, std::vector<uint8_t> bytes) {
   Window window;
@@ -95,8 +110,7 @@ void Evaluator::alloc(const Op& op) {
     if (extent < 0)
       throw internal_error(fmt::format("The buffer '{}' has a negative extent.", p_.buffers[op.buffer].name));
   // Undefined contents: bytes that show when something reads them.
-  own_memory(op.buffer,
-             std::vector<uint8_t>(static_cast<size_t>(count_of(shape) * item_size(p_.buffers[op.buffer].dtype)), 0xA5));
+  own_memory(op.buffer, bytes_for(p_.buffers[op.buffer].dtype, shape, 0xA5));
   set_view(op.results[0]);
 }
 

@@ -2,8 +2,10 @@
 // operations; evaluate.cpp runs the body, evaluate_call.cpp stands behind the interface of a module.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <span>
 #include <unordered_set>
@@ -39,11 +41,17 @@ struct EvalValue {
   Window window;               // View
 };
 
+// The largest int64 where there are more.
 inline int64_t count_of(const Indices& shape) {
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   int64_t count = 1;
-  for (const int64_t extent : shape) count *= extent;
+  for (const int64_t extent : shape)
+    if (__builtin_mul_overflow(count, extent, &count)) return std::numeric_limits<int64_t>::max();
   return count;
 }
+
+// Memory of an array, each byte `fill`. Throws EvalTrap with FR_ERR_MEMORY where there is not as much.
+std::vector<uint8_t> bytes_for(DType dtype, const Indices& shape, uint8_t fill = 0);
 
 // Calls f(index) for every index of a shape in C order.
 template <class F>

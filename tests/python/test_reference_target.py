@@ -106,6 +106,23 @@ def test_errors_are_those_of_native_code(first: float, index: int) -> None:
     assert Path(__file__).name in said[0][1]
 
 
+def ends_of_ones(a: Any) -> Any:
+    ones = np.ones(int(a[0]))
+    ones[0] = 2.0
+    return ones[0] + ones[-1]
+
+
+@pytest.mark.parametrize(
+    ("size", "bytes_"), [(2.0**57, f"{2**60}"), (2.0**60, "more than 2**63"), (2.0**61, "more than 2**63")]
+)
+def test_arrays_beyond_all_memory_are_errors(size: float, bytes_: str) -> None:
+    ends = fr.program(ends_of_ones, target="reference")
+    with pytest.raises(MemoryError) as caught:
+        ends(np.array([size]))
+    assert str(caught.value) == f"ends_of_ones(): {bytes_} bytes of memory cannot be had."
+    assert ends(np.array([3.0])) == 3
+
+
 def test_arguments_are_checked_alike() -> None:
     @fr.program(target="reference")
     def total(

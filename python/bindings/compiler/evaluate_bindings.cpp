@@ -100,6 +100,7 @@ Error trap_error(const Program& program, const EvalTrap& trap) {
     where = fmt::format(" at {}:{} {}", site.file, site.line, site.what);
   }
   const Builtin builtin = builtin_of_code(trap.code);
+  if (trap.code == FR_ERR_MEMORY) return user_error("An array of the program does not fit into memory.", builtin);
   return user_error(fmt::format("A check of the program failed with code {}{}.", trap.code, where), builtin);
 }
 

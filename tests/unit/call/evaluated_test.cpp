@@ -83,7 +83,7 @@ TEST(Evaluated, ByWhoeverIsSet) {
   EXPECT_EQ(static_cast<double*>(results[3].data)[1], 10);
 
   EXPECT_EQ(failure(handle, -1, Builtin::Runtime), "half(): the program recorded an error: no such luck.");
-  EXPECT_EQ(failure(handle, -2, Builtin::Memory), "half(): 0 bytes of memory cannot be had.");
+  EXPECT_EQ(failure(handle, -2, Builtin::Memory), "half(): there is no more memory.");
   EXPECT_EQ(failure(handle, -3, Builtin::Index), "half(): index 9 is out of bounds for size 2.");
 }
 

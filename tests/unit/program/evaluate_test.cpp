@@ -173,6 +173,22 @@ TEST(Evaluate, ArgumentsMustFitTheProgram) {
   EXPECT_NO_THROW(evaluate(program, {over(two), over(two)}, {0, 0}));
 }
 
+TEST(Evaluate, ArraysBeyondAllMemoryAreTraps) {
+  ProgramBuilder b("p");
+  const ValueId n = b.scalar_argument("n", DType::I64, true);
+  const Expr size = Expr::symbol(b.symbolize(n, "N", true));
+  const ValueId filled = b.fill(python_int(b, 1), {size});
+  b.result({ResultKind::Value, b.reduce(ReduceOp::sum, filled, {0}, std::nullopt)});
+  const Program program = b.finish();
+  for (const auto& [extent, bytes] : {std::pair{int64_t{1} << 57, int64_t{1} << 60}, {int64_t{1} << 60, int64_t{-1}},
+                                    {int64_t{1} << 61, int64_t{-1}}}) {
+    const EvalOutcome outcome = evaluate(program, {{}}, {static_cast<uint64_t>(extent)});
+    ASSERT_TRUE(outcome.trap);
+    EXPECT_EQ(outcome.trap->code, FR_ERR_MEMORY);
+    EXPECT_EQ(outcome.trap->values[0], bytes);
+  }
+}
+
 TEST(Evaluate, AccessesOutsideOfMemoryAreFound) {
   ProgramBuilder b("p");
   const Expr n = extent(b, "N");
