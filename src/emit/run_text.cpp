@@ -74,13 +74,14 @@ void RunText::write_make(const Make& make, Text& text) {
     return;
   }
   if (buffer.place == Place::Scratch) {
-    const std::string bytes = expr(product(buffer.shape) * Expr(int64_t(item_size(buffer.dtype))));
+    std::string bytes = std::to_string(item_size(buffer.dtype));
+    for (const Expr& extent : buffer.shape) bytes = fmt::format("fr_bytes({}, {})", bytes, expr(extent));
     text.raw("{");
     text.line("  const int64_t bytes = {};", bytes);
     if (buffer.slots == 1) {
       // Memory that is made again and again grows by doubling, so that all of it stays within four times the largest.
-      text.line("  if (bytes > {}_bytes || {} == nullptr) {{", name, name);
-      text.line("    {0}_bytes = fr_max(bytes, 2 * {0}_bytes);", name);
+      text.line("  if (bytes < 0 || bytes > {}_bytes || {} == nullptr) {{", name, name);
+      text.line("    {0}_bytes = bytes < 0 ? bytes : fr_max(bytes, 2 * {0}_bytes);", name);
       text.line("    {0} = static_cast<{1}*>(call->host->alloc_scratch(call->ctx, {0}_bytes));", name, type);
       text.line("    if ({} == nullptr) return FR_STATUS_ERROR;", name);
       text.line("  }}");

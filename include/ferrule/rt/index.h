@@ -21,6 +21,11 @@ FR_INLINE int64_t fr_mod(int64_t x, int64_t y) {
 
 FR_INLINE int64_t fr_min(int64_t x, int64_t y) { return y < x ? y : x; }
 FR_INLINE int64_t fr_max(int64_t x, int64_t y) { return y > x ? y : x; }
+// The bytes of `extent` times as much; -1 where they do not fit into 64 bits, and from then on.
+FR_INLINE int64_t fr_bytes(int64_t bytes, int64_t extent) {
+  int64_t product;
+  return bytes < 0 || extent < 0 || __builtin_mul_overflow(bytes, extent, &product) ? -1 : product;
+}
 
 // x ** n with wrap-around; 0 for n < 0.
 FR_INLINE int64_t fr_ipow(int64_t x, int64_t n) {
