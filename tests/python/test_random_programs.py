@@ -64,7 +64,9 @@ def check(fn, compiled, seed, n):
             result = compiled(*arguments)
         except errors.UserError as error:
             # An extent that only the run knows does not stretch where it is 1: see docs/limits.md.
-            stretched = "broadcast" in str(error) and "A check of the program failed" in str(error)
+            text = str(error)
+            stretched = "A check of the program failed" in text and "broadcast" in text  # evaluated
+            stretched |= text.startswith("f(): operands could not be broadcast together (")  # compiled
             assert refused is not None or stretched, f"{where}: {error}"
             return
         except errors.Unsupported as error:
