@@ -180,8 +180,9 @@ TEST(Evaluate, ArraysBeyondAllMemoryAreTraps) {
   const ValueId filled = b.fill(python_int(b, 1), {size});
   b.result({ResultKind::Value, b.reduce(ReduceOp::sum, filled, {0}, std::nullopt)});
   const Program program = b.finish();
-  for (const auto& [extent, bytes] : {std::pair{int64_t{1} << 57, int64_t{1} << 60}, {int64_t{1} << 60, int64_t{-1}},
-                                    {int64_t{1} << 61, int64_t{-1}}}) {
+  for (const auto& [extent, bytes] : {std::pair{int64_t{1} << 57, int64_t{1} << 60},
+                                      {int64_t{1} << 60, int64_t{-1}},
+                                      {int64_t{1} << 61, int64_t{-1}}}) {
     const EvalOutcome outcome = evaluate(program, {{}}, {static_cast<uint64_t>(extent)});
     ASSERT_TRUE(outcome.trap);
     EXPECT_EQ(outcome.trap->code, FR_ERR_MEMORY);
