@@ -1,6 +1,7 @@
 // Regions and the operations that hold them: loops, branches, values that they carry.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/error.h"
@@ -167,9 +168,18 @@ std::vector<ValueId> ProgramBuilder::joined_results(const Region& then_region, c
   std::vector<ValueId> results;
   // Sizes that differ, or that only a branch knows, are carried as symbols of their own, one for each pair of sizes.
   std::vector<std::pair<std::pair<Expr, Expr>, Expr>> fresh;
+  // What is known of sizes that the run decides may come from how a loop ended, which the program does not say.
+  const auto known_at_entry = [&](const Expr& size) {
+    return std::ranges::all_of(size.symbols(), [&](SymbolId symbol) {
+      const SymbolKind kind = program_.symbols[symbol].kind;
+      return kind != SymbolKind::Opaque && kind != SymbolKind::Loop;
+    });
+  };
   const auto join = [&](const Expr& left, const Expr& right, bool extent) {
-    if (has_value(left) && facts_.prove_equal(left, right)) return left;
-    if (has_value(right) && facts_.prove_equal(left, right)) return right;
+    const bool equal =
+        left == right || (known_at_entry(left) && known_at_entry(right) && facts_.prove_equal(left, right));
+    if (equal && has_value(left)) return left;
+    if (equal && has_value(right)) return right;
     const std::pair<Expr, Expr> sides{left, right};
     for (const auto& [pair, symbol] : fresh)
       if (pair == sides) return symbol;

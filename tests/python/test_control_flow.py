@@ -892,3 +892,19 @@ def test_a_write_to_a_join_with_what_must_not_be_written_is_refused():
 
     with pytest.raises(ValueError, match="cannot be written"):
         evaluated(fn)(np.ones(2))
+
+
+def halves_until_short(a, b):
+    t = b
+    while len(t) > 2:
+        t = t[1:]
+    return 1.0 * t[1:-1] if a[0] > 0 else 2.0 * a[:-2]
+
+
+@pytest.mark.parametrize("first", [1, 2, 3, 5])
+def test_extents_that_the_end_of_a_loop_makes_equal(first):
+    run = evaluated(halves_until_short)
+    for size in (first, 1, 5, 3, 2):
+        for sign in (1, -1):
+            x = np.full(size, float(sign))
+            np.testing.assert_array_equal(run(x, x), halves_until_short(x, x))

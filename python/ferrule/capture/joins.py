@@ -42,7 +42,8 @@ class Joins:
                 else self._fresh(left, right, stride)
             )
         left, right = facts.canonical(left), facts.canonical(right)
-        if left == right or facts.prove_equal(left, right):
+        # What is known of sizes that the run decides may come from how a loop ended, which the program does not say.
+        if left == right or (not self._is_local(left, right) and facts.prove_equal(left, right)):
             for size in (left, right):
                 if not self._ends(size):
                     return size
@@ -65,6 +66,9 @@ class Joins:
         return size not in self._own and any(
             symbol >= self.since and self._symbols.kind(symbol) in _LOCAL for symbol in size.symbols()
         )
+
+    def _is_local(self, *sizes: ir.Expr) -> bool:
+        return any(self._symbols.kind(symbol) in _LOCAL for size in sizes for symbol in size.symbols())
 
     def _fresh(self, left: ir.Expr, right: ir.Expr, stride: bool) -> ir.Expr:
         pair = (left, right)
