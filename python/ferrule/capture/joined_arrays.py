@@ -44,6 +44,7 @@ def joined(place: Hashable, results: Mapping[str, Any], ways: Iterable[Mapping[s
 def require_unshared(trace: Trace, storage: Storage) -> None:
     """Before a write: JoinByReference where a variable holds an array that this one may be."""
     from .entry import arrays_in
+    from .state import is_users
 
     ways: dict[int, tuple[Storage, set[Hashable]]] = {id(storage): (storage, set())}
     pending = [storage]
@@ -53,8 +54,6 @@ def require_unshared(trace: Trace, storage: Storage) -> None:
             if id(other) not in ways:
                 ways[id(other)] = (other, {*ways[id(current)][1], place})
                 pending.append(other)
-    from .state import is_users
-
     for name, value in errors.variables():
         for _, array in arrays_in(_value(value)) if is_users(name) else ():
             if array.storage is storage or id(array.storage) not in ways:
@@ -82,10 +81,6 @@ def refer(trace: Trace, place: Hashable, values: Iterable[Any]) -> None:
                 storage.make_buffer()
 
 
-def _value(value: Any) -> Any:
-    return value.value if isinstance(value, Maybe) else value
-
-
 def share(kinds: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """At the end of a region: an array that one name carries out by reference is so for every name that holds it."""
     from .entry import arrays_in
@@ -104,3 +99,7 @@ def share(kinds: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         if len(names) > 1 and storage.local and not storage.frozen:
             storage.local = False
             storage.make_buffer()
+
+
+def _value(value: Any) -> Any:
+    return value.value if isinstance(value, Maybe) else value
