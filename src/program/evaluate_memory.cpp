@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <new>
 
 #include "base/error.h"
@@ -17,6 +18,16 @@ uint8_t* address(const Window& window, const Indices& index, DType dtype) {
   return window.memory.first + at * item_size(dtype);
 }
 
+// Whether the system promises so much memory, asked without an exception: at one of an allocation AddressSanitizer ends
+// the process. Small amounts are not worth the question.
+bool can_be_had(int64_t bytes) {
+  if (bytes < int64_t{1} << 30) return true;
+  void* volatile memory = std::malloc(static_cast<size_t>(bytes));  // the compiler takes one that is not used for had
+  const bool had = memory != nullptr;
+  std::free(memory);
+  return had;
+}
+
 }  // namespace
 
 std::vector<uint8_t> bytes_for(DType dtype, const Indices& shape, uint8_t fill) {
@@ -24,7 +35,7 @@ std::vector<uint8_t> bytes_for(DType dtype, const Indices& shape, uint8_t fill) 
   EvalTrap trap{.code = FR_ERR_MEMORY};
   if (__builtin_mul_overflow(count_of(shape), item_size(dtype), &bytes)) bytes = -1;
   trap.values[0] = bytes;
-  if (bytes < 0) throw trap;
+  if (bytes < 0 || !can_be_had(bytes)) throw trap;
   try {
     return std::vector<uint8_t>(static_cast<size_t>(bytes), fill);
   } catch (const std::bad_alloc&) {
