@@ -99,7 +99,7 @@ def shards() -> list[Shard]:
             "random programs",
             "fuzz",
             1800,
-            pytest("tests/python/test_random_programs.py", UNTIMED),
+            pytest("tests/python/test_random_programs.py", "tests/python/test_joined_arrays.py", UNTIMED),
             {"FERRULE_FUZZ": "long"},
             extra=True,
         ),

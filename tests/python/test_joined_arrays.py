@@ -13,7 +13,7 @@ import random_aliases
 from evaluated import evaluated
 
 import ferrule as fr
-from ferrule.capture import capture
+from ferrule.capture import capture, joined_arrays
 from ferrule.capture.annotations import capture_annotated
 
 
@@ -229,11 +229,20 @@ def made_in_a_side(x: Any) -> Any:
     return w, z
 
 
+def held_by_a_container(x: Any) -> Any:
+    u = x * 2
+    kept = {"u": [u]}
+    for _ in range(int(abs(x[0])) - 1):
+        u = u + 1
+    u[0] = 9
+    return u, kept["u"][0]
+
+
 PROGRAMS = [
     other_side, equal_sides, written_by_the_older_name, two_arrays, a_view, in_a_container, in_a_loop, in_a_loop_by_value,
     written_in_a_loop, through_two_branches, through_a_loop, set_by_a_loop, set_in_a_loop, set_by_a_while,
     written_by_a_helper, chosen_by_a_helper, set_before_a_break, tuples,
-    made_in_a_loop, made_in_a_loop_of_some, made_in_a_side,
+    made_in_a_loop, made_in_a_loop_of_some, made_in_a_side, held_by_a_container,
 ]  # fmt: skip
 DATA = [[1, 2, 3], [-1, 2, 3], [1, -2, 3], [-1, -2, -3], [2, 1], [-2, 1]]
 
@@ -319,3 +328,10 @@ def test_capture_annotated_begins_again() -> None:
 
     annotated.__annotations__["x"] = fr.float64["N"]
     assert capture_annotated(annotated).program.print().count("= alloc ") == 2
+
+
+def test_what_cannot_be_joined_by_reference_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begun again at the same places, a capture would never end."""
+    monkeypatch.setattr(joined_arrays, "refer", lambda *_: None)
+    with pytest.raises(fr.Unsupported, match=r"A write to an array that may be the one of 'z', .* Copy it\."):
+        capture(other_side, [np.ones(3)], {})

@@ -9,7 +9,7 @@ import numpy as np
 
 from ferrule import _compiler as ir
 
-from . import errors
+from . import errors, joined_arrays
 from .arrays import Array
 from .decide import is_equal
 from .numbers import Cond, Int, Scalar, make_int, to_expr
@@ -336,8 +336,8 @@ def _has_strides(trace: Trace, handle: int, strides: tuple[ir.Expr, ...]) -> boo
 
 def _refuse_shared(array: Array) -> None:
     """A copy takes the place of a part of a fresh array, which nothing else may refer to."""
-    for name, value in errors.variables():
-        if isinstance(value, Array) and value is not array and value.storage is array.storage:
+    for name, other in joined_arrays.held():
+        if other is not array and other.storage is array.storage:
             raise errors.unsupported(
                 f"A part of '{name}' that a branch or loop carries among arrays of other strides is not supported.",
                 "Copy it.",

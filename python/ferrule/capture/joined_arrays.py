@@ -7,13 +7,14 @@ reference at that place.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import errors
 from .maybe import Maybe
 
 if TYPE_CHECKING:
+    from .arrays import Array
     from .storage import Storage
     from .trace import Trace
 
@@ -43,9 +44,6 @@ def joined(place: Hashable, results: Mapping[str, Any], ways: Iterable[Mapping[s
 
 def require_unshared(trace: Trace, storage: Storage) -> None:
     """Before a write: JoinByReference where a variable holds an array that this one may be."""
-    from .entry import arrays_in
-    from .state import is_users
-
     ways: dict[int, tuple[Storage, set[Hashable]]] = {id(storage): (storage, set())}
     pending = [storage]
     while pending:
@@ -54,17 +52,26 @@ def require_unshared(trace: Trace, storage: Storage) -> None:
             if id(other) not in ways:
                 ways[id(other)] = (other, {*ways[id(current)][1], place})
                 pending.append(other)
+    for name, array in held():
+        if array.storage is storage or id(array.storage) not in ways:
+            continue
+        places = ways[id(array.storage)][1]
+        if places <= trace.by_reference:
+            raise errors.unsupported(
+                f"A write to an array that may be the one of '{name}', as a branch or loop decides, is not supported.",
+                "Copy it.",
+            )
+        raise JoinByReference(places)
+
+
+def held() -> Iterator[tuple[str, Array]]:
+    """The arrays that the user's variables hold, those in containers too, by the variable's name."""
+    from .entry import arrays_in
+    from .state import is_users
+
     for name, value in errors.variables():
         for _, array in arrays_in(_value(value)) if is_users(name) else ():
-            if array.storage is storage or id(array.storage) not in ways:
-                continue
-            places = ways[id(array.storage)][1]
-            if places <= trace.by_reference:
-                raise errors.unsupported(
-                    f"A write to an array that may be the one of '{name}', as a branch or loop decides, is not supported.",
-                    "Copy it.",
-                )
-            raise JoinByReference(places)
+            yield name, array
 
 
 def refer(trace: Trace, place: Hashable, values: Iterable[Any]) -> None:
@@ -86,16 +93,16 @@ def share(kinds: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     from .entry import arrays_in
     from .state import leaves
 
-    held: dict[int, tuple[Storage, set[str]]] = {}
+    holders: dict[int, tuple[Storage, set[str]]] = {}
     referred: set[int] = set()
     for name, kind in kinds.items():
         by_reference = any(leaf.kind == "view" for leaf in leaves(kind)) if kind is not None else False
         for _, array in arrays_in(_value(values[name])):
-            held.setdefault(id(array.storage), (array.storage, set()))[1].add(name)
+            holders.setdefault(id(array.storage), (array.storage, set()))[1].add(name)
             if by_reference:
                 referred.add(id(array.storage))
     for key in referred:
-        storage, names = held[key]
+        storage, names = holders[key]
         if len(names) > 1 and storage.local and not storage.frozen:
             storage.local = False
             storage.make_buffer()

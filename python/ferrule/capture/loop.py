@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import FunctionType
 from typing import Any
 
@@ -13,7 +12,6 @@ from .carry import Carry
 from .dispatch import cells_of
 from .entry import Entry
 from .loop_types import LoopTypes, is_int
-from .maybe import Maybe
 from .state import UNDEFINED, read
 from .trace import Trace
 from .tracers import Array, to_expr
@@ -144,8 +142,8 @@ class Loop:
         if not isinstance(before, Array) or not isinstance(kind, Carry) or kind.kind != "array_value":
             return
         storage = before.storage
-        shared = (v for n, v in _variables() if n != name and isinstance(v, Array) and v.storage is storage)
-        if storage.pure and next(shared, None) is not None:
+        others = (array for holder, array in joined_arrays.held() if holder != name)
+        if storage.pure and any(array.storage is storage for array in others):
             storage.make_buffer()
 
     def widen(self, name: str, value: Any) -> bool:
@@ -190,12 +188,6 @@ class Loop:
             f"The types of {names or 'the names that this loop assigns'} do not settle.",
             "Give each one type and shape.",
         )
-
-
-def _variables() -> Iterator[tuple[str, Any]]:
-    """The user's variables, those without a value for some data too."""
-    for name, value in errors.variables():
-        yield name, value.value if isinstance(value, Maybe) else value
 
 
 def _not_below(least: int, value: Any) -> ir.Condition:
